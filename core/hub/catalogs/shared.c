@@ -2,13 +2,12 @@
 #include "hub/catalogs/shared.h"
 
 #include "base/clock.h"
-#include "base/digest.h"
 #include "base/limits.h"
 #include "hub/catalogs/catalog_record.h"
 #include "hub/catalogs/catalogs_internal.h"
 #include "hub/catalogs/shared_document.h"
+#include "hub/catalogs/shared_record.h"
 #include "hub/kernel/hub.h"
-#include "hub/kernel/keys.h"
 #include "hub/kernel/toolset.h"
 
 #include <stdlib.h>
@@ -20,7 +19,7 @@ static const hub_state_kind KIND = {.name = "catalog",
 
 struct hub_shared_slot {
     hub_toolset *toolset;
-    char id[HUB_CATALOG_ID_BYTES];
+    hub_shared_record record;
     hub_state_op *op;  /* under way */
     bool reads_next;   /* when it has ended … */
     bool writes_next;  /* … and that */
@@ -29,10 +28,6 @@ struct hub_shared_slot {
     ev_timer patience; /* … but no longer than this */
     ev_timer soon;     /* writes */
     uint64_t asking;   /* version of the record that says that this hub asks; 0: none does */
-    uint64_t version;  /* of the record as this hub read or wrote it last; 0: never */
-    bool is_known;     /* what it says: … */
-    int64_t learned_at_ms;
-    unsigned char digest[HUB_DIGEST_BYTES]; /* of the text */
 };
 
 struct hub_shared_catalogs {
@@ -56,12 +51,7 @@ static hub_store *store_of(const hub_shared_slot *slot)
 
 static hub_state_id record_of(const hub_shared_slot *slot)
 {
-    return (hub_state_id){.kind = &KIND, .key = hub_str_of(slot->id)};
-}
-
-static const hub_key *key_of(const hub_shared_slot *slot)
-{
-    return hub_key_at(hub_toolset_hub(slot->toolset), HUB_KEY_CATALOGS, 0);
+    return (hub_state_id){.kind = &KIND, .key = hub_str_of(slot->record.id)};
 }
 
 static void start(ev_timer *timer, const hub_shared_slot *slot, unsigned ms)
@@ -73,96 +63,6 @@ static void start(ev_timer *timer, const hub_shared_slot *slot, unsigned ms)
 static void stop(ev_timer *timer, const hub_shared_slot *slot)
 {
     ev_timer_stop(hub_loop(hub_toolset_hub(slot->toolset)), timer);
-}
-
-/* Who is connected hears of changes itself. */
-static bool is_connected(const hub_toolset *toolset)
-{
-    return hub_toolset_state(toolset) == PATCHBAY_STATE_READY ||
-           hub_toolset_state(toolset) == PATCHBAY_STATE_CONNECTING;
-}
-
-static void complain(const hub_shared_slot *slot, const char *reason)
-{
-    hub_log(HUB_LOG_WARNING, "tools.shared.ignored",
-            HUB_F_TEXT("toolset", hub_toolset_key(slot->toolset)), HUB_F_TEXT("record", slot->id),
-            HUB_F_TEXT("reason", reason));
-}
-
-/* ---- taking ---------------------------------------------------------------------------------- */
-
-static void digest_of(hub_str text, unsigned char ret_digest[HUB_DIGEST_BYTES])
-{
-    hub_digest_of(text, ret_digest);
-}
-
-/* The text of the toolset's catalog as it is, without a time. */
-static void add_own(const hub_shared_slot *slot, hub_buf *out)
-{
-    hub_buf_init(out, HUB_LIMIT_CATALOG_SHARED_BYTES);
-    hub_catalog_record_add(slot->toolset, hub_str_of(slot->id), 0, out);
-}
-
-/* Whether the toolset has what the store says already. */
-static bool has_it(const hub_shared_slot *slot)
-{
-    unsigned char own[HUB_DIGEST_BYTES];
-    hub_buf text;
-    add_own(slot, &text);
-    digest_of(hub_buf_str(&text), own);
-    bool is_same = hub_buf_ok(&text) && memcmp(own, slot->digest, sizeof own) == 0;
-    hub_buf_fini(&text);
-    return is_same;
-}
-
-static hub_err adopt(const hub_shared_slot *slot, hub_str text, hub_error *reterr)
-{
-    hub_catalog_record record;
-    hub_err err = hub_catalog_file_read(text, hub_str_of(slot->id), &record, reterr);
-    if (err == HUB_OK) {
-        record.learned_at_ms = slot->learned_at_ms;
-        err = hub_catalog_record_adopt(slot->toolset, &record, true, reterr);
-    }
-    if (err == HUB_OK) {
-        hub_log(HUB_LOG_INFO, "tools.shared.taken",
-                HUB_F_TEXT("toolset", hub_toolset_key(slot->toolset)),
-                HUB_F_INT("toolCount", hub_toolset_count(slot->toolset, HUB_KIND_TOOL)));
-    }
-    return err;
-}
-
-/* Take what the store says, if it is newer than what the toolset has. */
-static void take(hub_shared_slot *slot, const hub_state_record *record)
-{
-    hub_shared_document document;
-    hub_error why;
-    toolset_catalogs *part = hub_catalogs_of(slot->toolset);
-    slot->version = record->version;
-    slot->is_known = false;
-    if (hub_str_is(record->document, HUB_SHARED_ASKING)) {
-        return;
-    }
-    hub_err err = hub_shared_document_read(key_of(slot), record->document, &document, &why);
-    if (err == HUB_OK) {
-        int64_t now_ms = hub_clock_wall_ms(); /* a clock that is ahead makes nothing newer */
-        digest_of(document.text, slot->digest);
-        slot->learned_at_ms = document.learned_at_ms < now_ms ? document.learned_at_ms : now_ms;
-        slot->is_known = true;
-        bool is_newer = hub_toolset_list(slot->toolset, HUB_KIND_TOOL) == NULL ||
-                        slot->learned_at_ms > part->learned_at_ms;
-        if (!is_newer || is_connected(slot->toolset) || part->discovery != NULL) {
-            return;
-        }
-        if (has_it(slot)) {
-            part->learned_at_ms = slot->learned_at_ms;
-        } else {
-            err = adopt(slot, document.text, &why);
-        }
-    }
-    if (err != HUB_OK) {
-        slot->is_known = false;
-        complain(slot, why.text);
-    }
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */
@@ -218,7 +118,7 @@ static void on_left_word(void *ctx, const hub_state_result *result)
         return;
     }
     if (result->err == HUB_OK) {
-        slot->asking = slot->version = result->records[0].version;
+        slot->asking = slot->record.version = result->records[0].version;
     }
     go_on(slot);
     end_seek(slot);
@@ -243,12 +143,12 @@ static void look_at(hub_shared_slot *slot, const hub_state_result *result)
     bool is_asked = is_there && hub_str_is(result->records[0].document, HUB_SHARED_ASKING);
     bool was_known = hub_toolset_list(slot->toolset, HUB_KIND_TOOL) != NULL;
     if (is_there) {
-        take(slot, &result->records[0]);
+        hub_shared_record_take(slot->toolset, &slot->record, &result->records[0]);
     }
     if (!slot->is_sought) {
         return;
     }
-    if (was_known || slot->is_known || (!is_asked && result->err != HUB_ENOTFOUND)) {
+    if (was_known || slot->record.is_known || (!is_asked && result->err != HUB_ENOTFOUND)) {
         end_seek(slot);
     } else if (is_asked) {
         wait_for_other(slot);
@@ -328,9 +228,9 @@ static void on_written(void *ctx, const hub_state_result *result)
     hub_shared_catalogs *shared = shared_of(slot);
     slot->op = NULL;
     slot->asking = 0;
-    slot->is_known = result->err == HUB_OK;
+    slot->record.is_known = result->err == HUB_OK;
     if (result->err == HUB_OK) {
-        slot->version = result->records[0].version;
+        slot->record.version = result->records[0].version;
     }
     if (result->err == HUB_OK && !shared->was_swept) {
         sweep(shared, HUB_STR_EMPTY);
@@ -338,26 +238,13 @@ static void on_written(void *ctx, const hub_state_result *result)
     go_on(slot);
 }
 
-/* Whether the store says the same already, and is not about to be old. */
-static bool is_told(const hub_shared_slot *slot, const unsigned char digest[HUB_DIGEST_BYTES])
-{
-    int64_t ttl_ms =
-        (int64_t)hub_settings_of(hub_toolset_hub(slot->toolset))->limits.catalog_ttl_ms;
-    int64_t later_ms = hub_catalogs_of(slot->toolset)->learned_at_ms - slot->learned_at_ms;
-    return slot->is_known && memcmp(slot->digest, digest, HUB_DIGEST_BYTES) == 0 && later_ms >= 0 &&
-           later_ms < ttl_ms / 2;
-}
-
 static void put(hub_shared_slot *slot, hub_str text)
 {
     hub_state_id id = record_of(slot);
-    hub_shared_document document = {.learned_at_ms = hub_catalogs_of(slot->toolset)->learned_at_ms,
-                                    .text = text};
     hub_buf json;
     hub_buf_init(&json, HUB_LIMIT_CATALOG_SHARED_BYTES);
-    hub_shared_document_write(key_of(slot), &document, &json);
-    slot->learned_at_ms = document.learned_at_ms;
-    slot->is_known =
+    hub_shared_record_write(slot->toolset, &slot->record, text, &json);
+    slot->record.is_known =
         hub_buf_ok(&json) && hub_state_put(store_of(slot), &id, HUB_STATE_ANY, hub_buf_str(&json),
                                            on_written, slot, &slot->op, NULL) == HUB_OK;
     if (!hub_buf_ok(&json)) {
@@ -365,7 +252,7 @@ static void put(hub_shared_slot *slot, hub_str text)
                 HUB_F_TEXT("toolset", hub_toolset_key(slot->toolset)),
                 HUB_F_INT("limit", HUB_LIMIT_CATALOG_SHARED_BYTES));
     }
-    if (!slot->is_known) {
+    if (!slot->record.is_known) {
         slot->op = NULL;
         hub_shared_give_up(slot->toolset);
     }
@@ -374,7 +261,6 @@ static void put(hub_shared_slot *slot, hub_str text)
 
 static void write_record(hub_shared_slot *slot)
 {
-    unsigned char digest[HUB_DIGEST_BYTES];
     hub_buf text;
     slot->writes_next = slot->op != NULL;
     if (slot->writes_next) {
@@ -384,10 +270,9 @@ static void write_record(hub_shared_slot *slot)
         hub_shared_give_up(slot->toolset); /* it has no tools: it is asked again */
         return;
     }
-    add_own(slot, &text);
-    digest_of(hub_buf_str(&text), digest);
-    if (!hub_buf_ok(&text) || !is_told(slot, digest)) {
-        memcpy(slot->digest, digest, sizeof digest);
+    hub_shared_record_add_text(slot->toolset, &slot->record, &text);
+    if (!hub_buf_ok(&text) ||
+        !hub_shared_record_is_told(slot->toolset, &slot->record, hub_buf_str(&text))) {
         put(slot, hub_buf_str(&text));
     }
     hub_buf_fini(&text);
@@ -404,11 +289,11 @@ static void on_soon(struct ev_loop *loop, ev_timer *timer, int events)
 
 static void follow_one(hub_shared_slot *slot, const hub_state_record *changed)
 {
-    if (changed->version == slot->version || !hub_str_is(changed->key, slot->id)) {
+    if (changed->version == slot->record.version || !hub_str_is(changed->key, slot->record.id)) {
         return;
     }
-    slot->is_known = false;
-    if (slot->is_sought || (!changed->is_gone && !is_connected(slot->toolset))) {
+    slot->record.is_known = false;
+    if (slot->is_sought || (!changed->is_gone && !hub_shared_record_is_heard(slot->toolset))) {
         read_record(slot);
     }
 }
@@ -416,8 +301,8 @@ static void follow_one(hub_shared_slot *slot, const hub_state_record *changed)
 /* The store is another one, or back, or more than could be followed has happened: whoever heard its server says so again, the others look. */
 static void follow_all(hub_shared_slot *slot)
 {
-    slot->is_known = false;
-    if (!hub_catalogs_of(slot->toolset)->is_recalled && is_connected(slot->toolset)) {
+    slot->record.is_known = false;
+    if (!hub_catalogs_of(slot->toolset)->is_recalled && hub_shared_record_is_heard(slot->toolset)) {
         hub_shared_note(slot->toolset);
     } else {
         read_record(slot);
@@ -459,27 +344,13 @@ static bool is_one_of_several(const hub_shared_catalogs *shared)
            settings->replicas.key_file != NULL && !settings->asks_anew;
 }
 
-/* By a key: from a digest alone, somebody who reads the store could guess a weak secret of the
- * configuration. */
-static bool make_id(const hub_shared_slot *slot, char ret_id[HUB_CATALOG_ID_BYTES])
-{
-    const hub_key *key = key_of(slot);
-    unsigned char mac[HUB_DIGEST_BYTES];
-    if (!hub_catalog_record_id(slot->toolset, ret_id)) {
-        return false;
-    }
-    hub_hmac(key->bytes, sizeof key->bytes, hub_str_of(ret_id), mac);
-    hub_digest_hex(mac, ret_id);
-    return true;
-}
-
 static void make_slot(hub_toolset *toolset)
 {
     hub_shared_slot *slot = calloc(1, sizeof *slot);
     if (slot != NULL) {
         slot->toolset = toolset;
     }
-    if (slot == NULL || !make_id(slot, slot->id)) {
+    if (slot == NULL || !hub_shared_record_name(toolset, &slot->record)) {
         free(slot);
         return;
     }

@@ -107,7 +107,8 @@
 /* Tools that a session has found and is listed (equip_on_find). */
 #define HUB_LIMIT_FOUND_TOOLS 64
 
-/* Toolsets in which one call may call a tool, and all their results together. */
+/* Toolsets in which one call may call a tool, and all their results together: the largest gives
+ * way. */
 #define HUB_LIMIT_FAN_OUT       16
 #define HUB_LIMIT_FAN_OUT_BYTES (4u * 1024 * 1024)
 

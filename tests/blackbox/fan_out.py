@@ -78,11 +78,20 @@ class FanOut(HttpTest):
 
     def test_results_that_are_too_large_together(self):
         client = self.modern(manifest=self.manifest())
-        sent = client.send_call(OWN, {"tool": "hold", "toolsets": ["north", "south"]})
-        for recorder in self.servers.values():
-            recorder.answer(recorder.wait_calls(1)[0], '"content":[{"type":"text","text":"%s"}]' % ("x" * 3_000_000))
-        found = client.hub.response(sent).result["structuredContent"]
-        self.assertEqual((found["succeeded"], found["failed"]), (1, 1))
+        first = {"north": 4_000_000, "south": 1_000_000}
+        for number, order in enumerate((["north", "south"], ["south", "north"]), 1):
+            with self.subTest(order):
+                sent = client.send_call(OWN, {"tool": "hold", "toolsets": ["north", "south"]})
+                for key in order:
+                    line = self.servers[key].wait_calls(number)[-1]
+                    self.servers[key].answer(line, '"content":[{"type":"text","text":"%s"}]' % ("x" * first[key]))
+                    self.servers[key].sync()
+                answer = client.hub.response(sent)
+                found = self.results(answer)
+                self.assertIn("too large", found["north"]["error"]["message"])
+                self.assertEqual(len(found["south"]["result"]["content"][0]["text"]), first["south"])
+                counts = answer.result["structuredContent"]
+                self.assertEqual((counts["succeeded"], counts["failed"]), (1, 1))
 
     def test_what_clients_cannot_read_costs_no_other(self):
         client = self.modern(manifest=self.manifest())

@@ -51,7 +51,6 @@ struct fan {
     hub_buf arguments; /* of the call */
     hub_buf meta;      /* of each request: add_meta */
     hub_buf headers;   /* that go on to servers: hub_forwarded_add */
-    size_t bytes;      /* of answers so far */
     size_t left;
     size_t count;
     member members[];
@@ -87,17 +86,37 @@ static void destroy(fan *one)
 
 /* ---- one of the calls ------------------------------------------------------------------------ */
 
+static const char TOO_LARGE[] =
+    "\"error\":{\"message\":\"the results of all toolsets together are too large\"}";
+
+/* The largest gives way, whichever came first: who stays within its share is never it. */
+static void make_room(fan *one)
+{
+    for (;;) {
+        size_t bytes = 0;
+        member *largest = &one->members[0];
+        for (size_t i = 0; i < one->count; i++) {
+            member *m = &one->members[i];
+            bytes += m->answer.len;
+            largest = m->answer.len > largest->answer.len ? m : largest;
+        }
+        if (bytes <= HUB_LIMIT_FAN_OUT_BYTES) {
+            return;
+        }
+        hub_buf_fini(&largest->answer);
+        hub_buf_init(&largest->answer, SIZE_MAX / 4);
+        hub_buf_add(&largest->answer, hub_str_of(TOO_LARGE));
+        largest->is_failure = true;
+    }
+}
+
 static void finish_member(member *m, const char *key, hub_str value)
 {
-    if (m->of->bytes + value.len > HUB_LIMIT_FAN_OUT_BYTES) {
-        key = "error";
-        value = HUB_STR("{\"message\":\"the results of all toolsets together are too large\"}");
-    }
-    m->of->bytes += value.len;
     m->is_failure = strcmp(key, "error") == 0 ||
                     hub_json_type_of(hub_json_get(value, HUB_STR("isError"))) == HUB_JSON_TRUE;
     hub_buf_printf(&m->answer, "\"%s\":", key);
     hub_buf_add(&m->answer, value);
+    make_room(m->of);
     if (!m->is_done) {
         m->is_done = true;
         m->of->left--;

@@ -19,6 +19,10 @@ enum {
     MOST_VALUE_BYTES = 1024 * 1024, /* whatever a damaged file says */
 };
 
+/* What SQLite calls the files of a write-ahead log. */
+static const char LOG[] = "-wal";
+static const char SHARED[] = "-shm";
+
 /* The numbers: `changes` is the version of the last change, `records` how many there are,
  * `forgotten` the last deletion that `gone` does not have any more. */
 static const char *const SCHEMA[] = {
@@ -190,6 +194,22 @@ static void unlock_folder(int fd)
     }
 }
 
+static hub_sqlite_inode inode_of(const char *path, const char *suffix)
+{
+    char name[PATH_MAX];
+    struct stat now;
+    int len = snprintf(name, sizeof name, "%s%s", path, suffix);
+    if (len < 0 || (size_t)len >= sizeof name || stat(name, &now) != 0) {
+        return (hub_sqlite_inode){.number = 0};
+    }
+    return (hub_sqlite_inode){.device = now.st_dev, .number = now.st_ino};
+}
+
+static bool is_same(hub_sqlite_inode a, hub_sqlite_inode b)
+{
+    return a.device == b.device && a.number == b.number;
+}
+
 hub_err hub_sqlite_file_open(const char *path, const hub_state_keys *keys, bool may_make,
                              hub_sqlite_file *ret_file, hub_error *reterr)
 {
@@ -212,6 +232,8 @@ hub_err hub_sqlite_file_open(const char *path, const hub_state_keys *keys, bool 
     }
     int lock = lock_folder(path);
     err = connect_to(&file, reterr);
+    file.log = inode_of(path, LOG);
+    file.shared = inode_of(path, SHARED);
     unlock_folder(lock);
     if (err != HUB_OK) {
         hub_sqlite_file_close(&file);
@@ -233,9 +255,9 @@ void hub_sqlite_file_close(hub_sqlite_file *file)
 
 bool hub_sqlite_file_is_there(const hub_sqlite_file *file)
 {
-    struct stat now;
-    return stat(file->path, &now) == 0 && now.st_dev == file->place.device &&
-           now.st_ino == file->place.inode;
+    return is_same(inode_of(file->path, ""), file->place.inode) &&
+           is_same(inode_of(file->path, LOG), file->log) &&
+           is_same(inode_of(file->path, SHARED), file->shared);
 }
 
 hub_err hub_sqlite_epoch(hub_sqlite_file *file, char ret_epoch[HUB_STATE_EPOCH_BYTES],

@@ -23,7 +23,9 @@ typedef struct hub_sqlite_file {
     const char *path;           /* borrowed */
     const hub_state_keys *keys; /* borrowed; may be NULL */
     hub_sqlite_place place;
-    const char *journal; /* "wal" or "delete" */
+    const char *journal;     /* "wal" or "delete" */
+    hub_sqlite_inode log;    /* what SQLite has beside it: PATH-wal, */
+    hub_sqlite_inode shared; /* and PATH-shm */
 } hub_sqlite_file;
 
 /* Open the file.
@@ -35,7 +37,8 @@ HUB_MUST_CHECK hub_err hub_sqlite_file_open(const char *path, const hub_state_ke
                                             hub_error *reterr);
 void hub_sqlite_file_close(hub_sqlite_file *file); /* one that is all zeros is fine */
 
-/* Whether the path still leads to the file that is open. */
+/* Whether the path, and those of the log and its index, still lead to the files that are open. What is
+ * written to a log without a name is seen by nobody else. */
 bool hub_sqlite_file_is_there(const hub_sqlite_file *file);
 
 /* Do a job; its error is set when it fails. After HUB_EUNAVAILABLE the file should be opened anew. */

@@ -101,8 +101,7 @@ static hub_err look_at_file(const char *path, const struct stat *about, hub_sqli
                         "%s is not a regular file: name another place in `state`", path);
     }
     place->is_there = about->st_size > 0;
-    place->device = about->st_dev;
-    place->inode = about->st_ino;
+    place->inode = (hub_sqlite_inode){.device = about->st_dev, .number = about->st_ino};
     return check_owner(path, about, reterr);
 }
 

@@ -10,13 +10,18 @@
 
 #include <sys/types.h>
 
+/* Which file a name leads to; all zeros: none. */
+typedef struct hub_sqlite_inode {
+    dev_t device;
+    ino_t number;
+} hub_sqlite_inode;
+
 typedef struct hub_sqlite_place {
-    bool is_there;      /* there is a file with something in it */
-    bool is_remote;     /* no shared memory with other machines: no write-ahead log */
-    const char *system; /* of is_remote: "NFS", "CIFS", … */
-    char safety[256];   /* why no secret may be here without a key; "": it may */
-    dev_t device;       /* of the file, to notice that it is another one */
-    ino_t inode;
+    bool is_there;          /* there is a file with something in it */
+    bool is_remote;         /* no shared memory with other machines: no write-ahead log */
+    const char *system;     /* of is_remote: "NFS", "CIFS", … */
+    char safety[256];       /* why no secret may be here without a key; "": it may */
+    hub_sqlite_inode inode; /* of the file, to notice that it is another one */
 } hub_sqlite_place;
 
 /* Look at the file and its folder. A folder that does not exist is one without a file.

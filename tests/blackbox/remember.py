@@ -402,6 +402,16 @@ class Listener(Remember):
         hub.wait_until(lambda: ("token:ann", "default") in self.records(), "the choice to be written back")
         self.assertEqual(self.modern(server, ann), {ALPHA, BETA, GAMMA})
 
+    def test_what_is_removed_beside_the_store_is_made_anew(self):
+        ann = self.bearer("ann")
+        _, server = self.served()
+        server.call("enable_toolset", {"toolset": "beta"}, ann)
+        for suffix, toolset in (("-wal", "alpha"), ("-shm", "gamma")):
+            Path(f"{self.file}{suffix}").unlink()
+            server.call("disable_toolset", {"toolset": toolset}, ann)
+            self.assertIn(toolset, self.records()["token:ann", "default"]["disabled"], suffix)
+        self.assertEqual(self.modern(server, ann), {BETA})
+
     def test_status_says_who_has_what(self):
         ann, bob = self.bearer("ann"), self.bearer("bob")
         done = self.cli("token", "new", "root", "--tokens", self.tokens, "--scopes", "admin", modules=False)

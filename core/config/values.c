@@ -3,6 +3,7 @@
 #include "config/reader.h"
 
 #include "base/limits.h"
+#include "wire/json.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,6 +49,12 @@ static bool parse_digits(hub_str text, uint64_t *ret_number)
     return text.len > 0;
 }
 
+/* A whole number as JSON Schema has them: 4096.0 and 4e3 are some, too. */
+static bool parse_number(hub_str text, uint64_t *ret_number)
+{
+    return parse_digits(text, ret_number) || hub_json_to_whole(text, ret_number);
+}
+
 /* "64KiB": the number times the unit. False without a known unit. */
 static bool parse_measure(hub_str text, const unit *units, uint64_t *ret_number)
 {
@@ -59,7 +66,10 @@ static bool parse_measure(hub_str text, const unit *units, uint64_t *ret_number)
     if (!parse_digits((hub_str){.ptr = text.ptr, .len = digits}, &number)) {
         return false;
     }
-    hub_str name = hub_str_trim(hub_str_from(text, digits));
+    while (digits < text.len && text.ptr[digits] == ' ') {
+        digits++;
+    }
+    hub_str name = hub_str_from(text, digits);
     for (; units->name != NULL; units++) {
         if (hub_str_is(name, units->name)) {
             *ret_number = number > UINT64_MAX / units->factor ? UINT64_MAX : number * units->factor;
@@ -219,7 +229,7 @@ hub_err hub_config_read_count(hub_config_reader *reader, const hub_node *node,
                               const hub_config_key *key, void *target)
 {
     uint64_t number = 0;
-    if (node->kind != HUB_NODE_NUMBER || !parse_digits(node->text, &number)) {
+    if (node->kind != HUB_NODE_NUMBER || !parse_number(node->text, &number)) {
         return hub_config_wrong(reader, node, "a whole number");
     }
     return store_number(reader, node, key, number, NULL, target);
@@ -230,7 +240,7 @@ hub_err hub_config_read_size(hub_config_reader *reader, const hub_node *node,
 {
     uint64_t number = 0;
     bool fits = node->kind == HUB_NODE_NUMBER
-                    ? parse_digits(node->text, &number)
+                    ? parse_number(node->text, &number)
                     : node->kind == HUB_NODE_TEXT && parse_measure(node->text, SIZE_UNITS, &number);
     if (!fits) {
         return hub_config_wrong(reader, node, "a size in bytes or like \"64KiB\", \"4MiB\"");
@@ -253,7 +263,7 @@ hub_err hub_config_read_duration(hub_config_reader *reader, const hub_node *node
     if (node->kind == HUB_NODE_TEXT) {
         fits = parse_measure(node->text, TIME_UNITS, &number);
     } else if (node->kind == HUB_NODE_NUMBER && reader->is_foreign) {
-        fits = parse_digits(node->text, &number);
+        fits = parse_number(node->text, &number);
     } else if (node->kind == HUB_NODE_NUMBER) {
         return hub_node_fail(node, reader->reterr, HUB_EINVAL,
                              "write the unit: \"" HUB_STR_FMT "s\" or \"" HUB_STR_FMT "ms\"",

@@ -155,8 +155,8 @@ static bool take_registered(hub_login *login, hub_str body)
     client->client_secret =
         hub_login_dup_member(object, "client_secret", HUB_LIMIT_LOGIN_TEXT_BYTES, false);
     client->client_auth = hub_login_dup_member(object, "token_endpoint_auth_method", 64, true);
-    (void)hub_json_to_u64(hub_json_get(object, HUB_STR("client_secret_expires_at")),
-                          &client->expires_s);
+    (void)hub_json_to_whole(hub_json_get(object, HUB_STR("client_secret_expires_at")),
+                            &client->expires_s);
     if (client->client_auth == NULL) {
         client->client_auth =
             login_dup(client->client_secret != NULL ? "client_secret_basic" : "none");

@@ -63,7 +63,7 @@ static void poll(hub_login *login)
 static double seconds_of(hub_str object, const char *name, uint64_t otherwise, uint64_t most)
 {
     uint64_t seconds = otherwise;
-    (void)hub_json_to_u64(hub_json_get(object, hub_str_of(name)), &seconds);
+    (void)hub_json_to_whole(hub_json_get(object, hub_str_of(name)), &seconds);
     return (double)(seconds < 1 ? 1 : seconds > most ? most : seconds);
 }
 

@@ -133,7 +133,7 @@ static bool take_tokens(hub_login *login, hub_str body)
         hub_login_forget_text(&kept->scope);
         kept->scope = scope;
     }
-    (void)hub_json_to_u64(hub_json_get(object, HUB_STR("expires_in")), &life_s);
+    (void)hub_json_to_whole(hub_json_get(object, HUB_STR("expires_in")), &life_s);
     kept->expires_s =
         life_s > 0 ? login_now_s() + (life_s < LIFE_MOST_S ? life_s : LIFE_MOST_S) : 0;
     hub_login_forget_text(&kept->lease);

@@ -121,7 +121,7 @@ static void take_results(hub_override *override, hub_str results)
     hub_str over = hub_json_get(results, HUB_STR("over"));
     uint64_t most = 0;
     if (!override->has_max_result &&
-        hub_json_to_u64(hub_json_get(results, HUB_STR("max_bytes")), &most)) {
+        hub_json_to_whole(hub_json_get(results, HUB_STR("max_bytes")), &most)) {
         override->has_max_result = true;
         override->max_result_bytes = (uint32_t)most;
     }

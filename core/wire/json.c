@@ -335,6 +335,20 @@ bool hub_json_to_double(hub_str raw, double *ret_number)
     return true;
 }
 
+bool hub_json_to_whole(hub_str raw, uint64_t *ret_number)
+{
+    double number;
+    if (hub_json_to_u64(raw, ret_number)) {
+        return true;
+    }
+    if (!hub_json_to_double(raw, &number) || number < 0 || number > (double)(UINT64_C(1) << 53) ||
+        number > (double)(uint64_t)number) {
+        return false;
+    }
+    *ret_number = (uint64_t)number;
+    return true;
+}
+
 void hub_json_add_compact(hub_buf *out, hub_str raw)
 {
     const char *at = raw.ptr;

@@ -96,6 +96,10 @@ void hub_json_add_comma(hub_buf *out);
 bool hub_json_to_u64(hub_str raw, uint64_t *ret_number);
 bool hub_json_to_i64(hub_str raw, int64_t *ret_number);
 
+/* The same of what a person or a model has written, for whom 3.0 and 1e2 are whole, as for JSON Schema:
+ * up to 2^53 with fraction or exponent. */
+bool hub_json_to_whole(hub_str raw, uint64_t *ret_number);
+
 /* The nearest double of a raw number, in the "C" locale's format whatever the locale is; HUGE_VAL
  * when it is out of range. False for all but numbers. */
 bool hub_json_to_double(hub_str raw, double *ret_number);

@@ -145,6 +145,7 @@ class Pages(HubTest):
         self.meta_call(client, "list_toolsets", query="x" * 256)
         for arguments in ({"limit": 0}, {"limit": "5"}, {"query": 7}, {"more": 1}):
             self.assertEqual(client.call("list_toolsets", arguments).tool_error["code"], "TOOL_INVALID_INPUT")
+        self.assertEqual(len(self.meta_call(client, "list_toolsets", limit=1.0)["toolsets"]), 1)  # whole, in JSON Schema
         nothing = {"query": None, "limit": None, "cursor": None}  # as some models fill in what they may leave out
         self.assertEqual(len(self.meta_call(client, "list_toolsets", **nothing)["toolsets"]), 2)
 

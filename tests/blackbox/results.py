@@ -73,7 +73,7 @@ class Results(HttpTest):
         self.assertEqual(page["content"][0]["text"], "é")
         page = self.read(client, id=id, path=at + "/1", offset=1)  # and no part of one
         self.assertEqual(page["_meta"]["patchbay/result"]["offset"], 0)
-        page = self.read(client, id=id, path=at + "/1", offset=2)
+        page = self.read(client, id=id, path=at + "/1", offset=2.0)  # as some models write whole numbers
         self.assertEqual(page["content"][0]["text"], "")
         for wrong in ({"offset": 3}, {"path": at + "/3"}, {"path": "x"}, {"limit": 0}, {"limit": 262145}, {"offset": -1}):
             answer = client.call("read_result", {"id": id, "path": at + "/1", **wrong})

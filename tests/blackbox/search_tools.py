@@ -64,7 +64,7 @@ class Finding(HubTest):
         self.assertEqual(self.names_of(client, "letters", toolset="mail"), ["mail__send_message"])
         self.assertEqual(self.names_of(client, "letters", tags=["office"]), ["mail__send_message"])
         self.assertEqual(self.names_of(client, "letters", tags=["office", "no"]), [])
-        self.assertEqual(len(self.found(client, "letters rain station", limit=1)), 1)
+        self.assertEqual(len(self.found(client, "letters rain station", limit=1.0)), 1)
         failure = client.call("search_tools", {"query": "x", "toolset": "mial"}).tool_error
         self.assertSays(failure["message"], "mial", "mail")
 

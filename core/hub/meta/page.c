@@ -50,8 +50,8 @@ hub_err hub_meta_page_begin(hub_meta_page *asked, hub_call *call, hub_str argume
     asked->sight = hub_call_sight(call);
     asked->out = out;
     hub_buf_init(&asked->query, HUB_LIMIT_QUERY_BYTES);
-    (void)hub_json_to_u64(hub_json_get(arguments, HUB_STR("limit")),
-                          &limit); /* or it is not there */
+    (void)hub_json_to_whole(hub_json_get(arguments, HUB_STR("limit")),
+                            &limit); /* or it is not there */
     limit = limit < 1 ? 1 : limit;
     asked->limit =
         limit < HUB_LIMIT_META_PAGE_ENTRIES ? (size_t)limit : HUB_LIMIT_META_PAGE_ENTRIES;

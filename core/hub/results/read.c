@@ -116,7 +116,7 @@ static hub_err find_text(page *asked, hub_str json, hub_buf *found, hub_buf *dec
 static uint64_t number_of(hub_str arguments, const char *key, uint64_t fallback)
 {
     uint64_t number = fallback;
-    (void)hub_json_to_u64(hub_json_get(arguments, hub_str_of(key)), &number);
+    (void)hub_json_to_whole(hub_json_get(arguments, hub_str_of(key)), &number);
     return number;
 }
 

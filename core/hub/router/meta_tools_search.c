@@ -155,7 +155,8 @@ static hub_err read_search(search *asked, const hub_call *call, hub_str argument
     if (hub_buf_reserve(&asked->text, arguments.len + 1) == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
-    (void)hub_json_to_u64(hub_json_get(arguments, HUB_STR("limit")), &limit); /* or it is absent */
+    (void)hub_json_to_whole(hub_json_get(arguments, HUB_STR("limit")),
+                            &limit); /* or it is absent */
     asked->limit = limit < HUB_LIMIT_SEARCH_RESULTS ? (size_t)limit : HUB_LIMIT_SEARCH_RESULTS;
     asked->detail = hub_json_string_is(detail, HUB_STR("full"))   ? FULL
                     : hub_json_string_is(detail, HUB_STR("name")) ? NAME

@@ -226,7 +226,7 @@ static hub_err read_days(job *one, hub_str body)
 {
     uint64_t days = 0;
     hub_str raw = hub_json_get(body, HUB_STR("days"));
-    if (raw.len > 0 && (!hub_json_to_u64(raw, &days) || days == 0 || days > MOST_DAYS)) {
+    if (raw.len > 0 && (!hub_json_to_whole(raw, &days) || days == 0 || days > MOST_DAYS)) {
         return hub_fail(&one->why, HUB_EINVAL, "days must be a number from 1 to %d", MOST_DAYS);
     }
     one->wanted.expires = days > 0 ? (int64_t)time(NULL) + (int64_t)days * 86400 : 0;

@@ -52,6 +52,40 @@ static void reads_integers(void **state)
     assert_false(hub_json_to_i64((hub_str){0}, &i64));
 }
 
+static void reads_whole_numbers(void **state)
+{
+    static const struct {
+        const char *raw;
+        bool is_whole;
+        uint64_t number;
+    } cases[] = {
+        {"4", true, 4},
+        {"-0", true, 0},
+        {"-0.0", true, 0},
+        {"10.0", true, 10},
+        {"1e2", true, 100},
+        {"1.5E1", true, 15},
+        {"1500e-2", true, 15},
+        {"9007199254740992.0", true, UINT64_C(1) << 53},
+        {"18446744073709551615", true, UINT64_MAX},
+        {"18446744073709551616", false, 0},
+        {"1e19", false, 0},
+        {"1e400", false, 0},
+        {"0.5", false, 0},
+        {"-1.0", false, 0},
+        {"\"1\"", false, 0},
+        {"", false, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        hub_str raw = copy_exact(hub_str_of(cases[i].raw));
+        uint64_t number = 7;
+        assert_int_equal(hub_json_to_whole(raw, &number), cases[i].is_whole);
+        assert_true(number == (cases[i].is_whole ? cases[i].number : 7));
+        free_exact(raw);
+    }
+}
+
 static void expect_double(hub_str raw, double want)
 {
     hub_str copy = copy_exact(raw);
@@ -148,9 +182,8 @@ static void ignores_the_locale(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_integers),
-        cmocka_unit_test(reads_doubles),
-        cmocka_unit_test(reads_long_doubles),
+        cmocka_unit_test(reads_integers),     cmocka_unit_test(reads_whole_numbers),
+        cmocka_unit_test(reads_doubles),      cmocka_unit_test(reads_long_doubles),
         cmocka_unit_test(ignores_the_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

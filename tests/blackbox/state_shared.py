@@ -131,6 +131,17 @@ class Hubs(Shared):
         one.wait_until(lambda: self.shown(here) == {ALPHA}, "the choice of the other")
         self.assertEqual(self.shown(there), {ALPHA})
 
+    def test_who_only_listens_is_told_of_what_comes_and_not_of_what_was(self):
+        (_, here), (two, there) = self.served(), self.served()
+        self.change(here, "enable_toolset", "beta")
+        stream = there.listen(toolsListChanged=True)  # nobody has asked anything else there
+        self.change(here, "disable_toolset", "beta")
+        self.assertEqual(stream.message().method, LIST_CHANGED)
+        self.assertEqual(self.shown(there), {ALPHA})
+        two.finish()
+        left = [event.data for event in iter(stream.next, None)]
+        self.assertEqual([data for data in left if "list_changed" in data], [])
+
     def test_the_store_is_gone_and_comes_back(self):
         groups = {"name": "home", "meta_tools": ["toolsets", "saved"]}
         (one, here), (two, there) = self.served(hub=groups), self.served(hub=groups)

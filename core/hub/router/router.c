@@ -397,14 +397,13 @@ static bool arrive(const hub_request *request)
     return true;
 }
 
-/* What it is about is what its principal has chosen, which may have to be read first. A stream hears
- * of that when it comes; `initialize` waits by itself. */
+/* What it is about is what its principal has chosen, which may have to be read first, and is followed
+ * from then on. `initialize` waits by itself. */
 static void handle(const hub_request *request)
 {
     const hub_orchestrator *hub = hub_session_hub(request->session);
     bool may_wait = (hub_wanted(hub) & HUB_REMEMBER_STATION.place->bit) != 0 &&
-                    request->handle != handle_listen && request->handle != handle_ping &&
-                    request->handle != handle_initialize;
+                    request->handle != handle_ping && request->handle != handle_initialize;
     if (!may_wait || !hub_remember_hold(request, request->handle)) {
         request->handle(request);
     }

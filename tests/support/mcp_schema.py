@@ -144,6 +144,26 @@ def _skill_problems(method, result, legacy):
 
 def problems(revision, message, method=None):
     """Everything that is wrong with one message of a server. `method` is what a response answers."""
+    return list(_problems_like(revision, json.dumps(_without_accidents(message)), method))
+
+
+def _without_accidents(message):
+    """The message with another id of the same type, and other words for an error: no schema asks more of these."""
+    message_id, error = message.get("id"), message.get("error")
+    if type(message_id) in (str, int):
+        message = {**message, "id": type(message_id)()}
+    if isinstance(error, dict) and isinstance(error.get("message"), str):
+        message = {**message, "error": {**error, "message": ""}}
+    return message
+
+
+@lru_cache(maxsize=200)
+def _problems_like(revision, text, method):
+    """Of all messages that differ by accidents alone, most of what a hub says, one is held against the schema."""
+    return tuple(_problems_of(revision, json.loads(text), method))
+
+
+def _problems_of(revision, message, method):
     legacy = revision != MODERN
     if "method" in message:
         name = message["method"]

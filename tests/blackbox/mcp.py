@@ -811,7 +811,7 @@ class Recorder:
         """A manifest entry for it. The hub hands on the marker by which left-over processes are found."""
         return {
             "command": sys.executable,
-            "args": [str(SUPPORT / "recorder_server.py"), "--control", self.path, *map(str, flags)],
+            "args": ["-SE", str(SUPPORT / "recorder_server.py"), "--control", self.path, *map(str, flags)],
             "env": {MARKER: f"${{{MARKER}}}"},
             **keys,
         }

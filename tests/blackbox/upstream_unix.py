@@ -22,7 +22,7 @@ class Socket:
 
     def __init__(self, test, recorder, *flags, path=None, backlog=8):
         self.path = str(path or test.home / "up.sock")
-        self.argv = [sys.executable, str(SUPPORT / "recorder_server.py"), "--control", recorder.path, *flags]
+        self.argv = [sys.executable, "-SE", str(SUPPORT / "recorder_server.py"), "--control", recorder.path, *flags]
         self.runs = []
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.listener.bind(self.path)

@@ -582,6 +582,10 @@
 #define HUB_LIMIT_REGISTRY_PAGES      10
 #define HUB_LIMIT_LAUNCH_REPEATS      64
 
+/* How long a pipe among the files of a configuration may be silent: who writes to one waits for its
+ * reader, and writes at once. */
+#define HUB_LIMIT_PIPE_MS 5000
+
 /* A manifest, and everything it includes. */
 #define HUB_LIMIT_CONFIG_BYTES  (8u * 1024 * 1024)
 #define HUB_LIMIT_CONFIG_DEPTH  32

@@ -2,13 +2,17 @@
 #include "config/file.h"
 
 #include "base/io.h"
+#include "base/limits.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum { READ_STEP_BYTES = 32 * 1024 };
@@ -21,10 +25,37 @@ static hub_err fail_errno(const char *path, hub_error *reterr)
                     "%s: %s", path, strerror_r(cause, text, sizeof text));
 }
 
+/* A pipe that has a name: whether anybody will ever write to it is not known. One without (/dev/stdin,
+ * or <(…) of a shell) has somebody at its other end. */
+static bool is_named_pipe(const char *path)
+{
+    struct stat status;
+    struct statfs system;
+    return stat(path, &status) == 0 && S_ISFIFO(status.st_mode) && statfs(path, &system) == 0 &&
+           system.f_type != PIPEFS_MAGIC;
+}
+
+static hub_err await_writer(int fd, const char *path, hub_error *reterr)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    int count;
+    do {
+        count = poll(&ready, 1, HUB_LIMIT_PIPE_MS);
+    } while (count < 0 && errno == EINTR);
+    return count != 0
+               ? HUB_OK
+               : hub_fail(reterr, HUB_ESYSTEM, "%s: nothing was written to this pipe within %d ms",
+                          path, HUB_LIMIT_PIPE_MS);
+}
+
 /* The buffer's maximum is tested by reading one byte more than it may hold. */
-static hub_err read_all(int fd, const char *path, hub_buf *out, hub_error *reterr)
+static hub_err read_all(int fd, bool is_pipe, const char *path, hub_buf *out, hub_error *reterr)
 {
     for (;;) {
+        hub_err err = is_pipe ? await_writer(fd, path, reterr) : HUB_OK;
+        if (err != HUB_OK) {
+            return err;
+        }
         size_t left = out->max - out->len;
         size_t step = left < READ_STEP_BYTES ? left : READ_STEP_BYTES;
         char beyond;
@@ -36,7 +67,7 @@ static hub_err read_all(int fd, const char *path, hub_buf *out, hub_error *reter
         if (count == 0) {
             return HUB_OK;
         }
-        if (count < 0 && errno == EINTR) {
+        if (count < 0 && (errno == EINTR || errno == EAGAIN)) {
             continue;
         }
         if (count < 0) {
@@ -51,7 +82,8 @@ static hub_err read_all(int fd, const char *path, hub_buf *out, hub_error *reter
 
 hub_err hub_file_read(const char *path, hub_buf *out, unsigned *ret_mode, hub_error *reterr)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    bool is_pipe = is_named_pipe(path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (is_pipe ? O_NONBLOCK : 0));
     if (fd < 0) {
         return fail_errno(path, reterr);
     }
@@ -60,7 +92,7 @@ hub_err hub_file_read(const char *path, hub_buf *out, unsigned *ret_mode, hub_er
         bool regular = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
         *ret_mode = regular ? (unsigned)status.st_mode & 07777u : 0;
     }
-    hub_err err = read_all(fd, path, out, reterr);
+    hub_err err = read_all(fd, is_pipe, path, out, reterr);
     (void)close(fd); /* read only: nothing can be lost */
     return err;
 }
@@ -125,7 +157,7 @@ hub_err hub_file_read_private(const char *path, hub_buf *out, hub_error *reterr)
     }
     hub_err err = check_private(fd, path, reterr);
     if (err == HUB_OK) {
-        err = read_all(fd, path, out, reterr);
+        err = read_all(fd, false, path, out, reterr);
     }
     (void)close(fd); /* read only: nothing can be lost */
     return err;

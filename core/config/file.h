@@ -6,7 +6,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-/* Append what the file holds, at most what the buffer may; a pipe is read to its end.
+/* Append what the file holds, at most what the buffer may; a pipe is read to its end. One that has a
+ * name, and to which nobody writes for HUB_LIMIT_PIPE_MS, is HUB_ESYSTEM.
  * `ret_mode` (may be NULL) are its permission bits; 0 for anything but a regular file.
  * errors:  HUB_ENOTFOUND, HUB_ESYSTEM, HUB_ELIMIT, HUB_ENOMEM; the text begins with `path` */
 HUB_MUST_CHECK hub_err hub_file_read(const char *path, hub_buf *out, unsigned *ret_mode,

@@ -306,6 +306,19 @@ class Refusing(ReloadTest):
         self.assertEqual(client.own_names(), ["alpha__one"])
 
 
+    def test_a_pipe_that_it_names(self):
+        """Nobody writes to it: that is said, and what the file says then is read."""
+        self.write({"toolsets": {"alpha": fixture("one")}})
+        client = self.legacy(files=[self.path])
+        pipe = self.home / "pipe"
+        os.mkfifo(pipe)
+        self.write({"toolsets": {"alpha": fixture("one"), "beta": {"command": "cat", "env": {"KEY": f"${{file:{pipe}}}"}}}})
+        self.assertSays(self.wait_reload(client.hub, 1, "config.refused"), "beta.env.KEY", "nothing was written to this pipe within 5000 ms")
+        self.write({"toolsets": {"alpha": fixture("one"), "gamma": fixture("one")}})
+        self.wait_reload(client.hub, 1)
+        self.assertEqual(client.own_names(), ["alpha__one", "gamma__one"])
+
+
 class Watching(ReloadTest):
     """However the file is changed."""
 

@@ -5,6 +5,7 @@ RELIABILITY A08 (TLS is verified); RFC 9110 section 4.3.4 (https Certificate Ver
 """
 
 import json
+import os
 import ssl
 import sys
 
@@ -166,6 +167,14 @@ class WhoTheHubIs(Tls):
                 done = self.cli("check", "--connect", toolsets={"up": {"url": self.served.url, **keys}})
                 self.assertNotEqual(done.returncode, 0)
                 self.assertSays(done.stdout + done.stderr, f"{name}: cannot read", "gone.pem", "No such file")
+
+    def test_files_that_are_none(self):
+        """To read a pipe or a device would be to wait for ever, with the first call."""
+        os.mkfifo(self.home / "pipe.pem")
+        toolsets = {f"up{n}": {"url": self.served.url, "ca": ca} for n, ca in enumerate(("pipe.pem", "/dev/zero", str(self.home)))}
+        done = self.cli("check", toolsets=toolsets)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual((done.stdout + done.stderr).count("it is not a regular file"), 3, done.stderr)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include "websocket.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void free_remote(mcp_remote *remote)
@@ -22,7 +23,8 @@ static void free_remote(mcp_remote *remote)
     free(remote);
 }
 
-/* A file that is not there is said at once, and not with the first call. */
+/* A file that is not there is said at once, and not with the first call; and to read a pipe, or a device,
+ * would be to wait for ever. */
 static int32_t check_files(const remote_config *config, patchbay_error *reterr)
 {
     const struct {
@@ -30,10 +32,14 @@ static int32_t check_files(const remote_config *config, patchbay_error *reterr)
         const char *path;
     } files[] = {{"ca", config->ca}, {"certificate", config->certificate}, {"key", config->key}};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        if (files[i].path != NULL && access(files[i].path, R_OK) != 0) {
+        struct stat status;
+        const char *path = files[i].path;
+        int is_there = path == NULL || (access(path, R_OK) == 0 && stat(path, &status) == 0);
+        if (!is_there || (path != NULL && !S_ISREG(status.st_mode))) {
             reterr->code = PATCHBAY_EINVAL;
             (void)snprintf(reterr->text, sizeof reterr->text, "%s: cannot read %s: %s",
-                           files[i].key, files[i].path, strerror(errno));
+                           files[i].key, path,
+                           is_there ? "it is not a regular file" : strerror(errno));
             return PATCHBAY_EINVAL;
         }
     }

@@ -59,23 +59,30 @@ static bool verify_file(hub_audit_verifier *verifier, const char *name)
     return is_read;
 }
 
+static const char *ending(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static int conclude(const hub_audit_verifier *verifier)
 {
     hub_audit_verified found = hub_audit_verifier_count(verifier);
     if (found.unlinked > 0) {
         (void)fprintf(stderr,
                       "note: %" PRIu64
-                      " lines at the beginning are of an older version, which did not link them: "
+                      " line%s at the beginning of an older version, which did not link them: "
                       "nothing is known of these\n",
-                      found.unlinked);
+                      found.unlinked, ending(found.unlinked));
     }
     if (found.problems > 0) {
-        (void)printf("%" PRIu64 " problems in %" PRIu64 " lines\n", found.problems, found.lines);
+        (void)printf("%" PRIu64 " problem%s in %" PRIu64 " line%s\n", found.problems,
+                     ending(found.problems), found.lines, ending(found.lines));
         return CHANGED;
     }
-    (void)printf("%" PRIu64 " lines of %" PRIu64
-                 " processes, all as they were written; the last one has the digest %s\n",
-                 found.lines, found.chains, found.last);
+    (void)printf("%" PRIu64 " line%s of %" PRIu64
+                 " process%s, all as they were written; the last one has the digest %s\n",
+                 found.lines, ending(found.lines), found.chains, found.chains == 1 ? "" : "es",
+                 found.last);
     return EXIT_OK;
 }
 

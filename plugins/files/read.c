@@ -196,8 +196,8 @@ static int cut_lines(read_request *request, files_problem *problem)
                        (long long)request->line, (long long)(request->line + count - 1),
                        (long long)(request->line + count));
     } else {
-        (void)snprintf(request->note, sizeof request->note, "[%lld lines from line %lld: the end]",
-                       (long long)count, (long long)request->line);
+        (void)snprintf(request->note, sizeof request->note, "[%lld line%s from line %lld: the end]",
+                       (long long)count, count == 1 ? "" : "s", (long long)request->line);
     }
     return 0;
 }

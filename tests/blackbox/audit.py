@@ -244,9 +244,9 @@ class Chain(HubTest):
         lines = self.file.read_text().splitlines(keepends=True)
         for name, changed, *words in (
                 ("changed", [lines[0], lines[1].replace('"ok"', '"no"'), *lines[2:]], "audit.jsonl:3: ", "line 2 of", "was changed"),
-                ("removed", [lines[0], *lines[2:]], "audit.jsonl:2: 1 lines are missing"),
+                ("removed", [lines[0], *lines[2:]], "audit.jsonl:2: 1 line is missing"),
                 ("inserted", [*lines[:2], lines[0], *lines[2:]], "audit.jsonl:3: this line was inserted"),
-                ("swapped", [lines[0], lines[2], lines[1], *lines[3:]], "are missing", "moved"),
+                ("swapped", [lines[0], lines[2], lines[1], *lines[3:]], "is missing", "moved"),
                 ("cut", [*lines[:4], lines[4][:30]], "audit.jsonl:5: this is a part of a line"),
         ):
             with self.subTest(name=name):
@@ -275,7 +275,7 @@ class Chain(HubTest):
         self.call(1).hub.finish()
         code, said = self.verify()
         self.assertEqual(code, 1)
-        self.assertSays(said, "audit.jsonl:2: this is a part of a line", "1 problems")
+        self.assertSays(said, "audit.jsonl:2: this is a part of a line", "1 problem in")
         self.assertEqual(json.loads(self.file.read_text().splitlines()[2])["seq"], 1)
 
     def test_two_hubs(self):

@@ -60,7 +60,7 @@ class RunningServers(HubTest):
         raw = self.servers[0].wait_calls(1)[-1]
         refused = self.echo(client, 1)["result"]
         self.assertIs(refused["isError"], True)
-        self.assertSays(str(refused), "s1", "limits.running_servers", "1 servers run")
+        self.assertSays(str(refused), "s1", "limits.running_servers", "allows (1)")
         self.servers[0].answer(raw)
         self.assertNotIn("isError", client.hub.response(held).result)
         client.hub.wait_until(lambda: "isError" not in self.echo(client, 1)["result"], "its turn")

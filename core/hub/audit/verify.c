@@ -132,9 +132,11 @@ static void explain(hub_audit_verifier *verifier, const seen_chain *before, cons
     char what[256];
     if (own->seq > before->seq + 1) {
         (void)snprintf(what, sizeof what,
-                       "%" PRIu64 " lines are missing before this one (numbers %" PRIu64
-                       " to %" PRIu64 " of its process)",
-                       own->seq - before->seq - 1, before->seq + 1, own->seq - 1);
+                       "%" PRIu64 " %s missing before this one (numbers %" PRIu64 " to %" PRIu64
+                       " of its process)",
+                       own->seq - before->seq - 1,
+                       own->seq == before->seq + 2 ? "line is" : "lines are", before->seq + 1,
+                       own->seq - 1);
         tell_problem(verifier, verifier->line, what);
     } else if (own->seq <= before->seq) {
         (void)snprintf(what, sizeof what,

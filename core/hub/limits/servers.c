@@ -102,9 +102,9 @@ hub_err hub_servers_admit(void *ctx, const char *toolset, hub_error *reterr)
     return hub_servers_running(hub) < most
                ? HUB_OK
                : hub_fail(reterr, HUB_ELIMIT,
-                          "cannot start the server of toolset \"%s\": %zu servers run, as many as "
-                          "limits.running_servers allows, and none of them is idle; it is tried "
-                          "again",
+                          "cannot start the server of toolset \"%s\": as many run as "
+                          "limits.running_servers allows (%zu), and none of them is idle; it is "
+                          "tried again",
                           toolset, hub_servers_running(hub));
 }
 

@@ -240,7 +240,7 @@ static void test_read_lines(void **state)
     assert_reads(t, format("{\"path\":\"f\",\"line\":3}"), "three\nfour",
                  "[2 lines from line 3: the end]");
     assert_reads(t, format("{\"path\":\"f\",\"line\":4,\"lines\":9}"), "four",
-                 "[1 lines from line 4: the end]");
+                 "[1 line from line 4: the end]");
     assert_refused(t, "read", format("{\"path\":\"f\",\"line\":6}"), PATCHBAY_INVALID_INPUT,
                    "no line 6: it has 4");
     assert_refused(t, "read", format("{\"path\":\"long\",\"line\":9}"), PATCHBAY_INVALID_INPUT,

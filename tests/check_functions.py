@@ -31,7 +31,6 @@ ALLOWED = {
     ("parse_format.c", "scan_text"): (80, 16, "a table of conversions, one line each"),
     ("rule.c", "parse_day"): (80, 16, ALPHABET),
     ("zone_names.c", "parse_offset"): (80, 16, ALPHABET),
-    ("status.c", "answer_take_status"): (80, 16, LADDER),
     ("dialect.c", "hub_dialect_request"): (80, 17, LADDER),
     ("mcp.c", "post"): (80, 16, LADDER),
     ("router.c", "handle_request"): (80, 18, LADDER),

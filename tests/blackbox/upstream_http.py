@@ -256,6 +256,39 @@ class Sessions(Upstreams):
         upstream.is_lost = lambda x: False
         client.call("up__echo").result
 
+    def test_a_status_that_is_one_call_s(self):
+        """What a call is told in a new session, too, is no word about sessions: it fails alone."""
+        said = json.dumps({"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": "no such session of the shell"}})
+        for name, refuse in (("404", lambda x: x.status(404)), ("400", lambda x: x.status(400, said))):
+            with self.subTest(name):
+                upstream = self.upstream()
+                client = self.start(upstream)
+                client.names()
+                good, arrived, release = upstream.call, threading.Event(), threading.Event()
+
+                def call(x, good=good, refuse=refuse, arrived=arrived, release=release):
+                    if "held" in x.params["arguments"]:
+                        arrived.set()
+                        release.wait(upstream.timeout)
+                    (refuse if "bad" in x.params["arguments"] else good)(x)
+
+                upstream.on["tools/call"] = call
+                held = client.send_call("up__echo", {"held": 1})
+                arrived.wait(upstream.timeout)
+                for _ in range(3):
+                    answer = client.call("up__echo", {"bad": 1})
+                    self.assertSays(answer.raw, "shell" if name == "400" else "HTTP 404")
+                    client.call("up__echo").result["content"]
+                release.set()
+                self.assertEqual(self.text(client.hub.response(held)), '{"held": 1}')
+                self.assertEqual(len(upstream.of("initialize")), 2)
+                upstream.session += 100  # now it is lost, and the next call finds out
+                client.call("up__echo", {"bad": 1})
+                upstream.wait("initialize", 3)
+                self.assertEqual(self.text(client.call("up__echo", {"n": 3})), '{"n": 3}')
+                self.assertNotIn("toolset.failed", client.hub.log)
+                client.hub.finish()
+
     def test_the_stream_notices_it(self):
         upstream = self.upstream()
         gets = []
@@ -683,6 +716,37 @@ class Evil(Upstreams):
                         self.assertEqual((failure["code"], failure["retryable"]), ("TOOL_INVALID_INPUT", False))
                         self.assertNotIn("isError", client.call("up__echo").result)
                     client.hub.finish()
+
+    def test_one_forbidden_call_while_a_session_is_renewed(self):
+        upstream = self.upstream()
+        client = self.start(upstream)
+        client.names()
+        good, begin = upstream.call, upstream.initialize
+        arrived, refuse, renewing, release = (threading.Event() for _ in range(4))
+
+        def call(x):
+            if "forbidden" in x.params["arguments"]:
+                arrived.set()
+                refuse.wait(upstream.timeout)
+                x.status(401)
+            else:
+                good(x)
+
+        def initialize(x):
+            renewing.set()
+            release.wait(upstream.timeout)
+            begin(x)
+
+        upstream.on.update({"tools/call": call, "initialize": initialize})
+        forbidden = client.send_call("up__echo", {"forbidden": True})
+        arrived.wait(upstream.timeout)
+        upstream.session += 100
+        other = client.send_call("up__echo", {"n": 1})
+        renewing.wait(upstream.timeout)
+        refuse.set()
+        self.assertSays(client.hub.response(forbidden).tool_error["message"], "HTTP 401")
+        release.set()
+        self.assertEqual(self.text(client.hub.response(other)), '{"n": 1}')
 
     def test_what_may_be_tried_again(self):
         """By the status: what will be the same next time is not worth another try."""

@@ -25,6 +25,7 @@ static int open_channel(mcp_server *server)
     }
     remote->is_open = 0;
     remote->is_renewed = 0;
+    remote->is_doubtful = 0;
     remote->is_old = 0;
     remote->refused_with = 0;
     login_open(remote);

@@ -158,6 +158,7 @@ struct mcp_remote {
     char *session;           /* the id; NULL: none */
     uint32_t session_number; /* of the session, counted; the ones before are lost */
     int is_renewed;          /* the session was lost, and nothing has come of the next one yet */
+    int is_doubtful;         /* 404 need not be about the session: a call met it in the next, too */
 
     char refusal[UPSTREAM_REASON_BYTES]; /* of a credential: the server is left alone until
                                             server.not_before_ms */
@@ -226,6 +227,8 @@ void answer_quote(const exchange *x, char *ret_line, size_t size);
 void answer_take_refusal(exchange *x);
 void answer_take_status(exchange *x);
 void answer_take_redirect(exchange *x, const char *url);
+/* The status is the answer to this request, and says nothing about the session. */
+void answer_give_status(exchange *x);
 /* Go on at `url` if that may be: 0 when it may not. */
 int answer_follow(exchange *x, const char *url);
 

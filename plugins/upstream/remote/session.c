@@ -169,13 +169,40 @@ static int keep_for_next(exchange *x)
     return 1;
 }
 
+/* It was refused, and is not sent again. */
+static void end_lost(exchange *x)
+{
+    if (x->kind == EXCHANGE_REQUEST && x->is_repeated) {
+        exchange_fail(x, "the server has lost its session twice: try again");
+    } else if (x->kind == EXCHANGE_REQUEST && was_delivered(x)) {
+        exchange_fail(x, "the server has lost its session while it was at work on this");
+    } else {
+        exchange_end(x);
+    }
+}
+
+/* What a call is told in two sessions, of which the second is good for others, is its own. From then
+ * on it does not end a session; whether that has ended, too, is found out by a ping. */
+static void refuse_alone(exchange *x)
+{
+    mcp_remote *remote = x->remote;
+    mcp_server *server = &remote->server;
+    remote->is_doubtful = 1;
+    (void)upstream_request(server, "session", "ping", patchbay_str_of("{}"));
+    answer_give_status(x);
+}
+
 void session_lost(exchange *x)
 {
     mcp_remote *remote = x->remote;
     mcp_server *server = &remote->server;
     int is_news = x->session == remote->session_number && remote->session != NULL;
-    int had_its_chance = x->kind == EXCHANGE_REQUEST && x->is_repeated;
-    if (is_news && (remote->is_renewed || had_its_chance)) {
+    int is_call = x->kind == EXCHANGE_REQUEST && x->call.id != 0;
+    if (is_news && is_call && (x->is_repeated || remote->is_doubtful)) {
+        refuse_alone(x);
+        return;
+    }
+    if (is_news && remote->is_renewed) {
         upstream_fail(server, "does not know the session that it has just given");
         return;
     }
@@ -185,13 +212,7 @@ void session_lost(exchange *x)
         return;
     }
     if (!is_kept) {
-        if (had_its_chance) {
-            exchange_fail(x, "the server has lost its session twice: try again");
-        } else if (x->kind == EXCHANGE_REQUEST && was_delivered(x)) {
-            exchange_fail(x, "the server has lost its session while it was at work on this");
-        } else {
-            exchange_end(x);
-        }
+        end_lost(x);
     }
     if (is_news) {
         forget(remote);

@@ -202,7 +202,7 @@ void answer_take_login_end(exchange *x, patchbay_str end)
         }
         return;
     }
-    if (is_of_client(x) || x->is_listen || server->phase == PHASE_READY) {
+    if (is_of_client(x) || x->is_listen || x->call.id != 0 || server->phase == PHASE_READY) {
         fail_refused(x, end);
         return;
     }
@@ -266,36 +266,47 @@ static int is_mere_words(const exchange *x, const patchbay_message *message)
            patchbay_json_get(message->error, "data").len == 0;
 }
 
-void answer_take_status(exchange *x)
+void answer_give_status(exchange *x)
 {
     mcp_server *server = &x->remote->server;
     patchbay_message message = {.struct_size = sizeof message};
     int64_t code;
     int is_reply;
-    int has_error = scan_error(x, &message, &code, &is_reply);
-    if (x->status == 401 || x->status == 403) {
-        answer_take_refusal(x);
-    } else if (x->session != 0 && (x->status == 404 || (!is_reply && says_session(x, code)))) {
-        session_lost(x);
-    } else if (try_old_transport(x, code)) {
-        return;
-    } else if (has_error && x->kind == EXCHANGE_REQUEST && !is_mere_words(x, &message)) {
+    if (scan_error(x, &message, &code, &is_reply) && x->kind == EXCHANGE_REQUEST &&
+        !is_mere_words(x, &message)) {
         answer_take(x, &message);
         if (code == CODE_HEADER_MISMATCH && server->phase == PHASE_READY) {
             upstream_list_read(server, PATCHBAY_TOOLS); /* what is mirrored may have changed */
         }
+        return;
+    }
+    char why[UPSTREAM_REASON_BYTES];
+    char words[REMOTE_QUOTE_BYTES];
+    answer_quote(x, words, sizeof words);
+    (void)snprintf(why, sizeof why, "%s answered with HTTP %ld%s%s", x->remote->shown, x->status,
+                   x->status == 407 ? ": the proxy on the way there wants a password"
+                   : x->is_repeated ? " in a new session, too"
+                                    : "",
+                   words);
+    if (x->role == ROLE_DISCOVER && !is_out_of_order(x->status)) {
+        exchange_fail(x, "%s", why); /* a legacy one may say anything */
     } else {
-        char why[UPSTREAM_REASON_BYTES];
-        char words[REMOTE_QUOTE_BYTES];
-        answer_quote(x, words, sizeof words);
-        (void)snprintf(
-            why, sizeof why, "%s answered with HTTP %ld%s%s", x->remote->shown, x->status,
-            x->status == 407 ? ": the proxy on the way there wants a password" : "", words);
-        if (x->role == ROLE_DISCOVER && !is_out_of_order(x->status)) {
-            exchange_fail(x, "%s", why); /* a legacy one may say anything */
-        } else {
-            answer_fail(x, why, cause_of(x->status));
-        }
+        answer_fail(x, why, cause_of(x->status));
+    }
+}
+
+void answer_take_status(exchange *x)
+{
+    patchbay_message message = {.struct_size = sizeof message};
+    int64_t code;
+    int is_reply;
+    (void)scan_error(x, &message, &code, &is_reply);
+    if (x->status == 401 || x->status == 403) {
+        answer_take_refusal(x);
+    } else if (x->session != 0 && (x->status == 404 || (!is_reply && says_session(x, code)))) {
+        session_lost(x);
+    } else if (!try_old_transport(x, code)) {
+        answer_give_status(x);
     }
 }
 

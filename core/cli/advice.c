@@ -6,13 +6,16 @@
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/toolset.h"
+#include "tools/naming.h"
 #include "wire/json.h"
 
 /* Contested names that are told one by one; of more, how many there are. */
 enum { MOST_CONTESTED = 20, SHOWN_BYTES = 400 };
 
 /* What model APIs refuse at the top of an input schema. */
-static const char *const REFUSED[] = {"oneOf", "anyOf", "allOf"};
+static const char *const REFUSED[] = {"oneOf", "anyOf", "allOf", "enum", "not"};
+/* … and the longest name of an argument that they take. */
+enum { ARGUMENT_BYTES = 64 };
 
 typedef struct adviser {
     hub_advice_on_line *on_line;
@@ -79,8 +82,9 @@ static void advise_on_names(const hub_profile *profile, adviser *to)
     if (to->contested > MOST_CONTESTED) {
         hub_buf line;
         hub_buf_init(&line, 512);
-        hub_buf_printf(&line, "profile \"%s\": %zu more names belong to nobody", to->profile,
-                       to->contested - MOST_CONTESTED);
+        bool is_one = to->contested == MOST_CONTESTED + 1;
+        hub_buf_printf(&line, "profile \"%s\": %zu more %s to nobody", to->profile,
+                       to->contested - MOST_CONTESTED, is_one ? "name belongs" : "names belong");
         tell(to, &line);
     }
 }
@@ -96,25 +100,61 @@ static bool is_refused(hub_str schema)
     return is_refused;
 }
 
+/* Whether an argument has a name that is not of letters, digits, "_", "." and "-". */
+static bool has_odd_arguments(hub_str schema)
+{
+    hub_str key;
+    hub_str value;
+    bool is_odd = false;
+    hub_str properties = hub_json_get(schema, HUB_STR("properties"));
+    for (hub_json_iter it = hub_json_iterate(properties); hub_json_next(&it, &key, &value);) {
+        hub_str name;
+        bool is_good = hub_json_plain(key, &name) && name.len > 0 && name.len <= ARGUMENT_BYTES;
+        for (size_t i = 0; is_good && i < name.len; i++) {
+            is_good = hub_naming_is_char(name.ptr[i]);
+        }
+        is_odd = is_odd || !is_good;
+    }
+    return is_odd;
+}
+
+static void tell_of_schemas(const hub_toolset *toolset, const hub_name_list *names,
+                            const char *trouble, const adviser *to)
+{
+    if (names->count == 0) {
+        return;
+    }
+    hub_buf line;
+    hub_buf_init(&line, 2048);
+    hub_buf_printf(&line,
+                   "toolset \"%s\": clients may drop %s whose input schema has %s, because model "
+                   "APIs refuse that: %s",
+                   hub_toolset_key(toolset), hub_kind_noun(HUB_KIND_TOOL, names->count), trouble,
+                   names->text);
+    tell(to, &line);
+}
+
 static void advise_on_schemas(const hub_toolset *toolset, const adviser *to)
 {
     const hub_catalog *tools = hub_toolset_list(toolset, HUB_KIND_TOOL);
-    hub_name_list names = {.count = 0};
+    hub_name_list refused = {.count = 0};
+    hub_name_list odd = {.count = 0};
     for (size_t i = 0; tools != NULL && i < tools->count; i++) {
-        if (is_refused(hub_json_get(tools->items[i].json, HUB_STR("inputSchema")))) {
-            hub_name_list_add(&names, tools->items[i].name);
+        hub_str schema = hub_json_get(tools->items[i].json, HUB_STR("inputSchema"));
+        if (is_refused(schema)) {
+            hub_name_list_add(&refused, tools->items[i].name);
+        }
+        if (has_odd_arguments(schema)) {
+            hub_name_list_add(&odd, tools->items[i].name);
         }
     }
-    if (names.count > 0) {
-        hub_buf line;
-        hub_buf_init(&line, 2048);
-        hub_buf_printf(&line,
-                       "toolset \"%s\": clients may drop %s whose input schema has oneOf, anyOf or "
-                       "allOf at the top, because model APIs refuse such schemas: %s",
-                       hub_toolset_key(toolset), hub_kind_noun(HUB_KIND_TOOL, names.count),
-                       names.text);
-        tell(to, &line);
-    }
+    tell_of_schemas(toolset, &refused,
+                    "oneOf, anyOf, allOf, enum or not at the top (an override with `flat: true` "
+                    "leaves these out)",
+                    to);
+    tell_of_schemas(toolset, &odd,
+                    "an argument whose name is not 1 to 64 letters, digits, \"_\", \".\" and \"-\"",
+                    to);
 }
 
 void hub_advice_give(const hub_orchestrator *hub, hub_advice_on_line *on_line, void *ctx)

@@ -19,6 +19,7 @@ typedef struct override_draft {
     const hub_node *read_only;
     const hub_node *destructive;
     const hub_node *validate;
+    const hub_node *flat;
     const hub_node *results;
     const hub_node *arguments;
 } override_draft;
@@ -53,6 +54,7 @@ static const hub_config_key KEYS[] = {
     SAID("read_only", read_only),
     SAID("destructive", destructive),
     SAID("validate", validate),
+    SAID("flat", flat),
     SAID("arguments", arguments),
     SAID("results", results),
     {.name = NULL},
@@ -240,6 +242,7 @@ static hub_err add_rule(hub_config_reader *reader, const hub_node *rules, const 
     err = err == HUB_OK ? add_bool(reader, draft->read_only, "read_only", out) : err;
     err = err == HUB_OK ? add_bool(reader, draft->destructive, "destructive", out) : err;
     err = err == HUB_OK ? add_bool(reader, draft->validate, "validate", out) : err;
+    err = err == HUB_OK ? add_bool(reader, draft->flat, "flat", out) : err;
     err = err == HUB_OK ? hub_config_add_tool_results(reader, draft->results, out) : err;
     err = err == HUB_OK ? add_arguments(reader, draft->arguments, out) : err;
     hub_buf_add_char(out, '}');

@@ -89,7 +89,7 @@ static const hub_config_word CREDENTIALS[] = {
     "\"pattern\":\"^[A-Za-z0-9_.-]+$\"},\"title\":" OVERRIDE_TEXT                                  \
     ",\"description\":" OVERRIDE_TEXT ",\"hide\":" OVERRIDE_BOOL ",\"tags\":" OVERRIDE_NAMES       \
     ",\"category\":" OVERRIDE_TEXT ",\"scopes\":" OVERRIDE_NAMES ",\"read_only\":" OVERRIDE_BOOL   \
-    ",\"destructive\":" OVERRIDE_BOOL ",\"validate\":" OVERRIDE_BOOL                               \
+    ",\"destructive\":" OVERRIDE_BOOL ",\"validate\":" OVERRIDE_BOOL ",\"flat\":" OVERRIDE_BOOL    \
     ",\"results\":" RESULTS_SCHEMA ",\"arguments\":{\"type\":\"object\","                          \
     "\"additionalProperties\":" ARGUMENT_SCHEMA "}}}}"
 

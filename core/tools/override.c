@@ -146,6 +146,7 @@ static hub_err take_rule(override_reading *reading, hub_str body)
     take(&override->read_only, body, "read_only");
     take(&override->destructive, body, "destructive");
     take(&override->validate, body, "validate");
+    take(&override->flat, body, "flat");
     take_results(override, hub_json_get(body, HUB_STR("results")));
     return take_arguments(reading, hub_json_get(body, HUB_STR("arguments")));
 }

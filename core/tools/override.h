@@ -5,7 +5,7 @@
  *
  *     { "GLOB over the toolset's own names": {
  *         "name", "title", "description", "category": string,   "tags": [string],
- *         "hide", "read_only", "destructive", "validate": bool,
+ *         "hide", "read_only", "destructive", "validate", "flat": bool,
  *         "results": { "max_bytes": number, "over": "spill" | "truncate" | "error" },
  *         "arguments": { "NAME": { "fixed": any, "default": any, "description": string,
  *                                  "hide": bool } } } }
@@ -44,6 +44,8 @@ typedef struct hub_override {
     hub_str read_only;
     hub_str destructive;
     hub_str validate;
+    hub_str
+        flat; /* true: the schema that clients see has nothing at its top that model APIs refuse */
     bool is_hidden;
     bool looks;          /* at the arguments of calls */
     bool has_max_result; /* it says how large a result may be … */

@@ -74,14 +74,12 @@ static bool edit_properties(hub_json_edits *edits, const hub_override *override,
     return hub_json_edit_members(edits, properties, changes, override->argument_count) && is_single;
 }
 
-/* Nobody has to send what the hub sends. A list of which nothing is left goes as a whole: older
- * dialects of JSON Schema want it to have an element. */
-static bool edit_required(hub_json_edits *edits, const hub_override *override, hub_str schema,
+/* Nobody has to send what the hub sends. Returns whether the list stays: one of which nothing is left
+ * goes as a whole, because older dialects of JSON Schema want it to have an element. */
+static bool edit_required(hub_json_edits *edits, const hub_override *override, hub_str required,
                           hub_json_change *changes)
 {
     hub_json_edits own;
-    hub_str required = hub_json_get(schema, HUB_STR("required"));
-    bool is_single = true;
     if (hub_json_type_of(required) != HUB_JSON_ARRAY || hub_json_count(required) == 0) {
         return true;
     }
@@ -90,30 +88,37 @@ static bool edit_required(hub_json_edits *edits, const hub_override *override, h
         changes[i].is_kept = !is_taken_out(argument) && argument->fallback.len == 0;
     }
     hub_json_edits_init(&own);
-    if (hub_json_edit_strings(&own, required, changes, override->argument_count) > 0) {
-        (void)hub_json_edit_strings(edits, required, changes, override->argument_count);
-    } else {
-        hub_json_change gone = {.key = HUB_STR("required")};
-        is_single = hub_json_edit_members(edits, schema, &gone, 1);
-    }
+    bool stays = hub_json_edit_strings(&own, required, changes, override->argument_count) > 0;
     hub_json_edits_fini(&own);
-    return is_single;
+    if (stays) {
+        (void)hub_json_edit_strings(edits, required, changes, override->argument_count);
+    }
+    return stays;
 }
 
 static bool edit_schema(hub_json_edits *edits, const hub_override *override, hub_str schema)
 {
-    hub_json_change changes[HUB_LIMIT_OVERRIDE_ARGUMENTS];
-    if (override->argument_count == 0) {
-        return true;
+    enum { READ = 2 };
+    bool is_flat = hub_json_type_of(override->flat) == HUB_JSON_TRUE;
+    hub_json_change members[] = {{.key = HUB_STR("properties"), .is_kept = true},
+                                 {.key = HUB_STR("required"), .is_kept = true},
+                                 {.key = HUB_STR("oneOf")},
+                                 {.key = HUB_STR("anyOf")},
+                                 {.key = HUB_STR("allOf")},
+                                 {.key = HUB_STR("enum")},
+                                 {.key = HUB_STR("not")}};
+    bool is_single = true;
+    if (override->argument_count > 0) {
+        hub_json_change changes[HUB_LIMIT_OVERRIDE_ARGUMENTS];
+        hub_str properties = hub_json_get(schema, members[0].key);
+        hub_str required = hub_json_get(schema, members[1].key);
+        is_single = edit_properties(edits, override, properties, changes);
+        members[1].is_kept = edit_required(edits, override, required, changes);
     }
-    hub_json_change read[] = {{.key = HUB_STR("properties"), .is_kept = true},
-                              {.key = HUB_STR("required"), .is_kept = true}};
-    if (!hub_json_edit_members(edits, schema, read, 2)) {
-        return false; /* a client may read the other one */
-    }
-    hub_str properties = hub_json_get(schema, HUB_STR("properties"));
-    bool is_single = edit_properties(edits, override, properties, changes);
-    return edit_required(edits, override, schema, changes) && is_single;
+    size_t count = is_flat                        ? sizeof members / sizeof members[0]
+                   : override->argument_count > 0 ? READ
+                                                  : 0;
+    return hub_json_edit_members(edits, schema, members, count) && is_single;
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */

@@ -87,6 +87,21 @@ class Definitions(Overrides):
         client = self.modern(toolsets={"up": self.upstream(recorder, {"t": {"arguments": {"a": {"fixed": 1}}}}, definition)})
         self.assertEqual(client.raw_tools()["up__t"], '{"name":"up__t","inputSchema":{"type":"object","properties":{}}}')
 
+    def test_a_flat_schema(self):
+        """What model APIs refuse at the top of a schema can be left out, with arguments or without."""
+        schema = ('"oneOf":[{"required":["a"]}] ,"type":"object","anyOf":[{}], "properties":{"a":{"allOf":[{}]},"b":{}},"required":["a"],"allOf":[ ],"not":{},"enum":[{}]')
+        cases = {
+            '{"flat":true}': '"type":"object", "properties":{"a":{"allOf":[{}]},"b":{}},"required":["a"]',
+            '{"flat":true,"arguments":{"a":{"fixed":1}}}': '"type":"object", "properties":{"b":{}}',
+            '{"flat":false}': schema,
+        }
+        for override, shown in cases.items():
+            with self.subTest(override):
+                definition = f'{{"name":"t","inputSchema":{{{schema}}}}}'
+                client = self.modern(toolsets={"up": self.upstream(self.recorder(), {"t*": json.loads(override)}, definition)})
+                self.assertEqual(client.raw_tools()["up__t"], f'{{"name":"up__t","inputSchema":{{{shown}}}}}')
+                client.hub.finish()
+
     def test_a_member_twice_leaves_the_tool_out(self):
         definition = '{"name":"t","inputSchema":{"type":"object","properties":{"a":{}},"prop\\u0065rties":{"a":{}}}}'
         recorder = self.recorder()
@@ -240,6 +255,12 @@ class Validated(Overrides):
         client = self.serve({}, validate=True)
         self.check(client, "up__odd", {"a": 1})
         client.hub.wait_log("its arguments are not checked")
+
+    def test_what_clients_do_not_see_of_it_is_checked_too(self):
+        self.GOOD = '{"name":"t","inputSchema":{"type":"object","properties":{"n":{},"m":{}},"oneOf":[{"required":["n"]},{"required":["m"]}]}}'
+        client = self.serve({"t": {"flat": True}}, validate=True)
+        self.check(client, "up__t", {"n": 1, "m": 1}, "more than one of the alternatives")
+        self.check(client, "up__t", {"n": 1})
 
     def test_an_override_may_say_otherwise(self):
         client = self.serve({"t": {"validate": False}}, validate=True)

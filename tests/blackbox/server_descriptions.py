@@ -167,14 +167,25 @@ class Advice(HubTest):
     def test_schemas_that_model_apis_refuse(self):
         tools = self.home / "tools.json"
         shapes = [tool(f"bad{n}", inputSchema={"type": "object", word: [{"type": "object"}]})
-                  for n, word in enumerate(("oneOf", "anyOf", "allOf"))]
+                  for n, word in enumerate(("oneOf", "anyOf", "allOf", "enum"))]
         inner = {"type": "object", "properties": {"x": {"oneOf": [{"type": "string"}]}}}
         tools.write_text(json.dumps([*shapes, tool("good", inputSchema=inner)]))
         done = self.cli("check", "--connect", toolsets={"up": self.recorder().toolset("--tools", tools), "own": fixture("one")})
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertSays(done.stderr, 'toolset "up": clients may drop tools', ": bad0,bad1,bad2")
+        self.assertSays(done.stderr, 'toolset "up": clients may drop tools', ": bad0,bad1,bad2,bad3")
         self.assertNotIn("good", done.stderr)
         self.assertNotIn('"own"', done.stderr)
+        flat = {"overrides": {"bad*": {"flat": True}}}
+        done = self.cli("check", "--connect", toolsets={"up": self.recorder().toolset("--tools", tools, tools=flat)})
+        self.assertNotIn("may drop", done.stderr)
+
+    def test_arguments_that_model_apis_refuse(self):
+        tools = self.home / "tools.json"
+        names = {"odd": "$filter", "long": "a" * 65, "empty": "", "umlaut": "größe", "good": "a" * 62 + ".-", "fine": "_9"}
+        tools.write_text(json.dumps([tool(n, inputSchema={"type": "object", "properties": {name: {"type": "string"}}}) for n, name in names.items()]))
+        done = self.cli("check", "--connect", toolsets={"up": self.recorder().toolset("--tools", tools)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertSays(done.stderr, "an argument whose name", "refuse that: odd,long,empty,umlaut\n")
 
     def test_many_of_them(self):
         tools = self.home / "tools.json"

@@ -22,7 +22,7 @@ def size(value):
 
 class Cost(HubTest):
     def test_definitions(self):
-        for group, most in (("toolsets", 2200), ("saved", 3000), ("search", 2000), ("fanout", 600)):
+        for group, most in (("toolsets", 2200), ("saved", 3100), ("search", 2000), ("fanout", 600)):
             with self.subTest(group):
                 client = self.modern(manifest={"hub": {"meta_tools": [group]}, "toolsets": {"alpha": fixture("one")}})
                 own = [d for d in client.tools() if "__" not in d["name"]]

@@ -93,6 +93,12 @@ class ModelApis(HubTest):
         self.assertEqual([d["name"] for d in definitions if d["name"] in META_TOOLS], list(META_TOOLS))
         self.check(d for d in definitions if d["name"] in META_TOOLS)
 
+    def test_every_group_of_them(self):
+        groups = ["toolsets", "saved", "search", "fanout"]
+        definitions = self.modern(toolsets={"alpha": fixture("one")}, manifest={"hub": {"meta_tools": groups}}).tools()
+        self.assertGreater(len(definitions), 15)
+        self.check(d for d in definitions if d["name"] != "alpha__one" and d["name"] not in META_TOOLS)
+
     def test_the_hub_s_own_tools_in_a_static_hub(self):
         definitions = self.modern("--startup", "static", "--toolsets", "alpha", toolsets={"alpha": fixture("one")},
                                   manifest={"hub": {"meta_tools": True}}).tools()

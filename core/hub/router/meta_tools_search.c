@@ -368,11 +368,12 @@ static void refuse_call(hub_call *call, const hub_way *way)
 
 #define SEARCH_SHOWN                                                                               \
     OBJECT "\"required\":[\"query\"],\"properties\":{\"query\":{\"type\":\"string\","              \
-           "\"description\":\"What the tool should do\"},\"limit\":{\"type\":\"integer\"},"        \
+           "\"description\":\"What the tool should do\"},\"limit\":{\"type\":\"integer\","         \
+           "\"description\":\"Most tools\"},"                                                      \
            "\"toolset\":{\"type\":\"string\",\"description\":\"Only of this one\"},"               \
            "\"tags\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"                         \
            "\"description\":\"Only with all of these\"},\"detail\":{\"type\":\"string\","          \
-           "\"enum\":[\"name\",\"summary\",\"full\"]}}}"
+           "\"enum\":[\"name\",\"summary\",\"full\"],\"description\":\"What to say of each\"}}}"
 #define SEARCH_ACCEPTED                                                                            \
     OBJECT "\"required\":[\"query\"],\"properties\":{\"query\":{\"type\":\"string\"},"             \
            "\"limit\":{\"type\":[\"integer\",\"null\"],\"minimum\":1},"                            \
@@ -382,7 +383,7 @@ static void refuse_call(hub_call *call, const hub_way *way)
            "\"detail\":{\"enum\":[\"name\",\"summary\",\"full\",null]}}}"
 #define NAMES_SHOWN                                                                                \
     OBJECT "\"required\":[\"names\"],\"properties\":{\"names\":{\"type\":\"array\","               \
-           "\"items\":{\"type\":\"string\"}}}}"
+           "\"items\":{\"type\":\"string\"},\"description\":\"As search_tools has them\"}}}"
 #define NAMES_ACCEPTED                                                                             \
     OBJECT "\"required\":[\"names\"],\"properties\":{\"names\":{\"type\":\"array\","               \
            "\"items\":{\"type\":\"string\"},\"minItems\":1,\"maxItems\":20}}}"

@@ -391,7 +391,7 @@ static void delete_saved(hub_call *call, const hub_way *way)
     OBJECT "\"properties\":{" PAGE_SHOWN "," FLAG("refs", "With the digest of each definition") "}}"
 #define DISCOVER_ACCEPTED                                                                          \
     OBJECT "\"properties\":{" PAGE_ACCEPTED ",\"refs\":{\"type\":[\"boolean\",\"null\"]}}}"
-#define NAME_SHOWN    OBJECT "\"required\":[\"name\"],\"properties\":{\"name\":{\"type\":\"string\"}}}"
+#define NAME_SHOWN    OBJECT "\"required\":[\"name\"],\"properties\":{" TEXT("name", "Its name") "}}"
 #define NOTHING_SHOWN OBJECT "\"properties\":{}}"
 #define BUILD_TOOLS   TEXTS("tools", "Ids, as discover-all-tools shows them; 1 to 100")
 #define BUILD_MATCH   TEXTS("match", "Or patterns over ids, as git:*")
@@ -399,7 +399,7 @@ static void delete_saved(hub_call *call, const hub_way *way)
 #define BUILD_REPLACE FLAG("replace", "Also one of that name")
 #define BUILD_EQUIP   FLAG("autoEquip", "Equip it, too")
 #define BUILD_SHARE   FLAG("share", "For all; needs scope admin")
-#define BUILD_NAME    TEXT("name", "2 to 50 of a-z, 0-9, -") ",\"description\":{\"type\":\"string\"}"
+#define BUILD_NAME    TEXT("name", "2 to 50 of a-z, 0-9, -") "," TEXT("description", "What it is for")
 #define BUILD_SHOWN                                                                                \
     OBJECT "\"properties\":{" BUILD_NAME "," BUILD_TOOLS "," BUILD_MATCH "," BUILD_FROM            \
            "," BUILD_REPLACE "," BUILD_EQUIP "," BUILD_SHARE "}}"

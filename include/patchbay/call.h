@@ -440,8 +440,8 @@ static inline void patchbay_message_json(const patchbay_tool_call *call, const c
 }
 
 /* The same of a text. [any] */
-static inline void patchbay_message(const patchbay_tool_call *call, const char *level,
-                                    const char *text)
+static inline void patchbay_message_text(const patchbay_tool_call *call, const char *level,
+                                         const char *text)
 {
     patchbay_out data;
     memset(&data, 0, sizeof data);
@@ -451,6 +451,9 @@ static inline void patchbay_message(const patchbay_tool_call *call, const char *
     }
     patchbay_out_free(&data);
 }
+
+/* Its short name. A macro, since the type of a message taken apart has that name (wire.h). */
+#define patchbay_message(call, level, text) patchbay_message_text(call, level, text)
 
 /* Let go of the connection that waits for the answer, where the client can come back for it: for
  * calls that take long. Elsewhere nothing happens. [any] */

@@ -21,6 +21,11 @@ class RunningServers(HubTest):
     def states(self, client):
         return {each["key"]: each["status"]["state"] for each in self.status(client)["toolsets"]}
 
+    def use(self, client, *numbers):
+        """Call each in turn, as often as its place is still that of a server which is being asked what it offers."""
+        for number in numbers:
+            client.hub.wait_until(lambda: "isError" not in self.echo(client, number).get("result", {"isError": True}), f"s{number}")
+
     def test_at_the_limit_all_run(self):
         client = self.start(3, 3)
         for number in range(3):
@@ -39,10 +44,8 @@ class RunningServers(HubTest):
 
     def test_one_more_takes_the_place_of_the_one_that_was_used_least_recently(self):
         client = self.start(2, 3)
-        for number in range(3):  # their catalogs are known, whoever had to stop for that
-            client.hub.wait_until(lambda: "isError" not in self.echo(client, number).get("result", {"isError": True}), f"s{number}")
-        for number in (0, 1, 0):
-            self.assertNotIn("isError", self.echo(client, number)["result"])
+        self.use(client, 0, 1, 2)  # their catalogs are known, whoever had to stop for that
+        self.use(client, 0, 1, 0)
         self.assertEqual(self.states(client), {"s0": "ready", "s1": "ready", "s2": "idle"})
         names = client.names()
         self.assertNotIn("isError", self.echo(client, 2)["result"])
@@ -55,19 +58,20 @@ class RunningServers(HubTest):
 
     def test_a_server_at_work_is_not_stopped(self):
         client = self.start(1, 2)
-        client.names()
+        self.use(client, 1, 0)  # both are known, and nothing starts the first again
+        began = len(self.servers[0].sync().events)
         held = client.send_call("s0__hold")
-        raw = self.servers[0].wait_calls(1)[-1]
+        raw = self.servers[0].wait_calls(1, began)[-1]
         refused = self.echo(client, 1)["result"]
         self.assertIs(refused["isError"], True)
         self.assertSays(str(refused), "s1", "limits.running_servers", "allows (1)")
         self.servers[0].answer(raw)
         self.assertNotIn("isError", client.hub.response(held).result)
-        client.hub.wait_until(lambda: "isError" not in self.echo(client, 1)["result"], "its turn")
+        self.use(client, 1)
 
     def test_a_subscription_keeps_its_server(self):
         client = self.start(1, 2, "--content")
-        client.names()
+        self.use(client, 1, 0)
         # The other server may still be asked what it offers.
         client.hub.wait_until(lambda: "result" in client.request("resources/subscribe", {"uri": "rec:///one"}).data, "its turn")
         ready = next(number for number in range(2) if self.states(client)[f"s{number}"] == "ready")

@@ -27,11 +27,7 @@ class Changing(HttpTest):
         return self.hub(*args, manifest={**FRESH, "access": access, "toolsets": toolsets})
 
     def reload(self, hub, access, **more):
-        since = hub.log.count("config.reloaded")
-        fresh = self.home / ".patchbay.json.new"
-        fresh.write_text(json.dumps({**FRESH, "access": access, "toolsets": self.toolsets, **more}), encoding="utf-8")
-        fresh.rename(self.home / "patchbay.json")
-        hub.wait_until(lambda: hub.log.count("config.reloaded") > since, "the reload")
+        self.replace_manifest(hub, {**FRESH, "access": access, "toolsets": self.toolsets, **more})
 
     def acquainted(self, client):
         for request_id in [client.send(method) for method in ("tools/list", "resources/list", "prompts/list")]:

@@ -342,15 +342,10 @@ class Changes(Isolated):
         self.assertIn("changing__echo", client.own_names())
 
     def reload(self, client, **toolsets):
-        path = self.home / "next.json"
-        path.write_text(json.dumps({"toolsets": toolsets}))
-        path.rename(self.home / "patchbay.json")
-        client.hub.wait_until(lambda: client.hub.log.count("config.reloaded") > self.reloads, "the reload")
-        self.reloads += 1
+        self.replace_manifest(client.hub, {"toolsets": toolsets})
 
     def test_moving_in_and_out(self):
         """A reload may change where the module runs, and what it is told."""
-        self.reloads = 0
         self.plugin()
         client = self.start(misbehave=self.entry(config={"word": "one"}))
         outside = self.pid(client)

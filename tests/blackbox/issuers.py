@@ -7,7 +7,6 @@ import hashlib
 import hmac
 import json
 import re
-import signal
 import threading
 import time
 import urllib.parse
@@ -341,27 +340,19 @@ class Keys(Issued):
     def test_reload(self):
         """An issuer that stays as it was loses nothing; what changes of it ends what its tokens have."""
         path = self.home / "hub.json"
-        def write(manifest):
-            fresh = path.with_suffix(".new")
-            fresh.write_text(json.dumps(manifest), encoding="utf-8")
-            fresh.rename(path)
-        def reload(count, manifest):
-            write(manifest)
-            hub.process.send_signal(signal.SIGHUP)
-            hub.wait_until(lambda: hub.log.count("config.reloaded") >= count, f"reload {count}")
-        write(self.manifest())
+        path.write_text(json.dumps(self.manifest()), encoding="utf-8")
         hub = self.daemon("--config", path)
         server = Server(self, hub)
         token = self.provider.token()
         session = server.legacy(headers=bearer(token))
         held = Stream(server.connection().send(session.get_bytes()))
-        reload(1, self.manifest(toolsets={"a": fixture("one", "two")}))
+        self.replace_manifest(hub, self.manifest(toolsets={"a": fixture("one", "two")}), path)
         self.assertEqual(held.message().method, LIST_CHANGED)
         self.assertEqual((session.call("a__two").status, len(self.provider.asked)), (200, 2))
-        reload(2, self.manifest(issuer={"audiences": ["https://other.example"]}))
+        self.replace_manifest(hub, self.manifest(issuer={"audiences": ["https://other.example"]}), path)
         self.assertIsNone(held.next())
         self.assertEqual(self.status(server, token), 401)
-        reload(3, self.manifest())
+        self.replace_manifest(hub, self.manifest(), path)
         self.assertEqual(self.status(server, token), 200)
 
 

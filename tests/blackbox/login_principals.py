@@ -147,12 +147,8 @@ class WhoIsAsking(PrincipalsTest):
 
 class Life(PrincipalsTest):
     def rewrite(self, server, toolsets):
-        since = server.hub.log.count("config.reloaded")
-        path, fresh = self.home / "patchbay.json", self.home / ".patchbay.json.new"
-        document = json.loads(path.read_text(encoding="utf-8"))
-        fresh.write_text(json.dumps({**document, "toolsets": toolsets}), encoding="utf-8")
-        fresh.rename(path)
-        server.hub.wait_until(lambda: server.hub.log.count("config.reloaded") > since, "a reload")
+        document = json.loads((self.home / "patchbay.json").read_text(encoding="utf-8"))
+        self.replace_manifest(server.hub, {**document, "toolsets": toolsets})
 
     def test_logging_out_ends_what_was_one_users_alone(self):
         auth, upstream = self.servers()
@@ -192,8 +188,10 @@ class Life(PrincipalsTest):
         server = self.served(upstream, ("ann", "bob"), manifest={"limits": {"principal_idle": "200ms"}})
         session = server.legacy(headers=self.headers["bob"], capabilities=URLS)
         session.call("up__echo")
+        present = server.legacy(headers=self.headers["ann"])  # or she is gone, and her link with her, before she has logged in
         self.log_in_as(server, "ann")
         self.assertEqual(self.text(self.call(server, "ann")), "ann")
+        present.delete()
         server.hub.wait_log("principal.instance_ends toolset=up principal=token:ann")
         self.assertEqual(self.names(server, "ann"), {"up__echo", "up__only_ann"})  # the login is still there
         self.assertEqual(server.hub.log.count("principal.instance_ends toolset=up principal=token:bob"), 0)

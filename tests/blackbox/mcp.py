@@ -984,6 +984,15 @@ class HubTest(unittest.TestCase):
     def modern(self, *args, capabilities=None, **options):
         return ModernClient(self.hub(*args, **options), capabilities)
 
+    def replace_manifest(self, hub, manifest, path=None):
+        """Put another manifest in the place of the hub's and wait until it is taken: one change, one reload, without SIGHUP."""
+        path = path or self.home / "patchbay.json"
+        since = hub.log.count("config.reloaded")
+        fresh = path.with_name(f".{path.name}.new")
+        fresh.write_text(json.dumps(manifest), encoding="utf-8")
+        fresh.rename(path)
+        hub.wait_until(lambda: hub.log.count("config.reloaded") > since, "the reload")
+
     def recorder(self, name=None):
         self.recorders += 1
         recorder = Recorder(self.home, name or f"r{self.recorders}")

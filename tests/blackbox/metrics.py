@@ -101,10 +101,7 @@ class Face(Base):
         said = json.loads(config.read_text())
         for is_served, status in ((False, 404), (True, 200)):
             said["listen"][0]["metrics"] = is_served
-            before = hub.log.count("config.reloaded")
-            (self.home / "new").write_text(json.dumps(said))  # one change, one reload
-            (self.home / "new").rename(config)
-            hub.wait_until(lambda: hub.log.count("config.reloaded") > before, "a reload")
+            self.replace_manifest(hub, said, config)
             self.assertEqual(server.get("/metrics").status, status)
 
     def test_who_may_read_it(self):

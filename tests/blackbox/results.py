@@ -6,7 +6,6 @@ spec: MCP 2025-06-18 server/tools, Resource Links; 2026-07-28 server/resources, 
 
 import json
 import re
-import signal
 import sys
 
 from http_client import HttpTest
@@ -177,9 +176,7 @@ class Results(HttpTest):
         self.assertNotIn("isError", self.read(client, id=id))
         manifest = json.loads((self.home / "patchbay.json").read_text())
         manifest["access"] = {"rules": [{"tools": {"match": ["alpha:one"]}, "then": "deny"}]}
-        (self.home / "patchbay.json").write_text(json.dumps(manifest))
-        client.hub.process.send_signal(signal.SIGHUP)
-        client.hub.wait_log("config.reloaded")
+        self.replace_manifest(client.hub, manifest)
         denied = self.read(client, id=id)
         self.assertTrue(denied["isError"])
         self.assertEqual(denied["content"], self.read(client, id="0" * 32)["content"])
@@ -199,13 +196,9 @@ class Results(HttpTest):
         self.assertEqual(server.modern("resources/read", {"uri": URI + id}, path="/mcp/other").answer.code, -32602)
 
     def reload(self, client, **changes):
-        file = self.home / "patchbay.json"
-        manifest = json.loads(file.read_text())
+        manifest = json.loads((self.home / "patchbay.json").read_text())
         manifest["toolsets"]["alpha"].update(changes)
-        before = client.hub.log.count("config.reloaded")
-        file.write_text(json.dumps(manifest))
-        client.hub.process.send_signal(signal.SIGHUP)
-        client.hub.wait_until(lambda: client.hub.log.count("config.reloaded") > before, "the reload")
+        self.replace_manifest(client.hub, manifest)
 
     def test_a_reload_changes_what_is_too_large(self):
         client = self.legacy(toolsets={"alpha": fixture(tool("one", outputSchema=SCHEMA))})

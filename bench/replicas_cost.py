@@ -6,8 +6,9 @@
 
 FOLDER (build/release) has the hub and its plugins. Held: a call of a session through the wrong replica costs both hubs
 together at most 2.5 times what its home takes for one that comes directly; a call of a hub with a shared store, and of one
-with replicas, at most 1.05 times one of a hub without. What hubs do at their start and end is taken off: each is started
-twice, for more calls and for fewer."""
+with replicas, at most 1.05 times one of a hub without; and a call of 2026-07-28 of a server on the network, at one to three replicas in
+turn that share its catalog by the store, at most 1.05 times one of a hub without a store. What hubs do at their start and end is
+taken off: each is started twice, for more calls and for fewer."""
 
 import argparse
 import json
@@ -22,10 +23,15 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tests/support"))
+
+from http_upstream import HttpUpstream  # noqa: E402
+
+META = "io.modelcontextprotocol/"
 MOST_WRONG, MOST_MORE = 2.5, 1.05
 WARM_UP = 200
 HEAD = ("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
-        "MCP-Protocol-Version: 2025-11-25\r\n{more}Content-Length: {length}\r\n\r\n")
+        "MCP-Protocol-Version: {revision}\r\n{more}Content-Length: {length}\r\n\r\n")
 
 
 def free_port():
@@ -70,6 +76,8 @@ class Hub:
 class Client:
     """A connection that is kept."""
 
+    revision = "2025-11-25"
+
     def __init__(self, hub, session=None):
         self.socket = socket.create_connection(("127.0.0.1", hub.port))
         self.lines = self.socket.makefile("rb")
@@ -77,14 +85,17 @@ class Client:
 
     def post(self, message):
         body = json.dumps(message).encode()
-        more = f"Mcp-Session-Id: {self.session}\r\n" if self.session else ""
-        self.socket.sendall(HEAD.format(more=more, length=len(body)).encode() + body)
+        more = f"Mcp-Session-Id: {self.session}\r\n" if self.session else self.more(message)
+        self.socket.sendall(HEAD.format(revision=self.revision, more=more, length=len(body)).encode() + body)
         headers, line = {}, self.lines.readline()
         status = int(line.split()[1])
         while (line := self.lines.readline()) != b"\r\n":
             name, _, value = line.decode().partition(":")
             headers[name.lower()] = value.strip()
         return status, headers, self.lines.read(int(headers.get("content-length", 0)))
+
+    def more(self, message):  # pylint: disable=unused-argument
+        return ""
 
     def begin(self):
         params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
@@ -100,6 +111,35 @@ class Client:
                                          "params": {"name": "time__now", "arguments": {}}})
             if status != 200 or b'"result"' not in body:
                 sys.exit(f"a call fails: {status} {body[:300]}")
+
+
+class Modern(Client):
+    """… of 2026-07-28, which knows no session."""
+
+    revision = "2026-07-28"
+
+    def more(self, message):
+        return f"Mcp-Method: {message['method']}\r\nMcp-Name: {message['params']['name']}\r\n"
+
+    def call(self, count):
+        meta = {META + "protocolVersion": self.revision, META + "clientCapabilities": {}}
+        for number in range(count):
+            params = {"name": "up__a", "arguments": {"text": "hello"}, "_meta": meta}
+            status, _, body = self.post({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
+            if status != 200 or b"hello" not in body:
+                sys.exit(f"a call fails: {status} {body[:300]}")
+
+
+def spread(options, count, start):
+    """Instructions of `count` hubs for a call, of which each has as many."""
+    totals = []
+    for calls in (WARM_UP, WARM_UP + options.calls):
+        hubs = [start() for _ in range(count)]
+        clients = [Modern(hub) for hub in hubs]
+        for number in range(calls):
+            clients[number % count].call(1)
+        totals.append(sum(hub.close() for hub in hubs))
+    return (totals[1] - totals[0]) / options.calls
 
 
 def cost(options, count, start, is_passed=False):
@@ -149,8 +189,20 @@ def measure(options, folder, state):
     yield hold("through the wrong replica, directly", cost(options, 2, replica, True), direct, MOST_WRONG)
     if state:
         yield hold("with a shared store, without", cost(options, 1, lambda: Hub(options, folder, state=state)), alone, MOST_MORE)
+        yield from measure_shared(options, folder, state, str(keys))
     else:
         print("neither valkey-server nor redis-server is installed: the store is left out")
+
+
+def measure_shared(options, folder, state, keys):
+    server = HttpUpstream(tools=[{"name": "a", "inputSchema": {"type": "object"}}], sessions=False)
+    hub = {"name": "bench", "cache": False}
+    toolsets = {"up": {"url": server.url}}
+    alone = spread(options, 1, lambda: Hub(options, folder, hub=hub, toolsets=toolsets))
+    for count in (1, 2, 3):
+        several = spread(options, count, lambda: Hub(options, folder, hub=hub, toolsets=toolsets, state=state, replicas={"key_file": keys}))
+        yield hold(f"of a server on the network, {count} replicas that share its catalog, one hub without a store", several, alone, MOST_MORE)
+    server.close()
 
 
 def main():

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Three replicas with one store behind haproxy, round robin without stickiness, while all of them have accidents.
 
-    tests/soak/replicas.py [--minutes N | --hours N] [--seed N] [--clients N] [--only WORD]
+    tests/soak/replicas.py [--minutes N | --hours N] [--seed N] [--clients N] [--only WORD] [--catalogs]
 
 Replicas are killed, stopped for a while, and rolled (SIGTERM, and started again); the store is killed and comes back empty,
 or stands still; the balancer is reloaded. Meanwhile clients of both eras, each a principal of its own, call a tool that says
-what it was told. Each client writes down what became of each call. Out of that it is proven in the end that
+what it was told; with --catalogs also one of a server on the network, whose catalog the replicas have from each other, and list
+their tools. Each client writes down what became of each call. Out of that it is proven in the end that
 
 - no answer was a wrong one, or another client's;
 - a session that was lost was told so: by 404, or by the end of its stream;
@@ -20,6 +21,7 @@ import argparse
 import collections
 import contextlib
 import http.client
+import itertools
 import json
 import os
 import random
@@ -35,8 +37,13 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+
+from http_upstream import HttpUpstream  # noqa: E402
+
 META = "io.modelcontextprotocol/"
 REPLICAS = 3
+LIST_EVERY = 20  # requests of a client
 HAPROXY = """
 defaults
     mode http
@@ -109,17 +116,18 @@ class Store:
 class Client(threading.Thread):
     """One principal. `seen`: (when it began, when it ended, what became of it) of each call."""
 
-    def __init__(self, number, port, token, is_modern, over):
+    def __init__(self, number, port, token, is_modern, over, servers):
         super().__init__(daemon=True)
+        self.servers = servers
         self.number, self.port, self.token, self.is_modern, self.over = number, port, token, is_modern, over
         self.session, self.calls, self.seen = None, 0, []
 
-    def post(self, message, method):
+    def post(self, message, method, name=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
                    "Authorization": f"Bearer {self.token}"}
         if self.is_modern:
-            headers |= {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": "echo__echo"}
+            headers |= {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method} | ({"Mcp-Name": name} if name else {})
         elif self.session:
             headers |= {"Mcp-Session-Id": self.session, "MCP-Protocol-Version": "2025-11-25"}
         try:
@@ -140,11 +148,25 @@ class Client(threading.Thread):
 
     def call(self):
         self.calls += 1
+        server = self.servers[self.calls % len(self.servers)]
         said = {"client": self.number, "call": self.calls}
-        params = {"name": "echo__echo", "arguments": said}
+        if len(self.servers) > 1 and self.calls % LIST_EVERY == 0:
+            return self.ask("tools/list", {}, self.judge_list)
+        params = {"name": f"{server}__echo", "arguments": said}
+        return self.ask("tools/call", params, lambda result: self.judge_call(result, {"server": server, **said}))
+
+    def judge_list(self, result):
+        names = {tool["name"] for tool in result["tools"] if "__" in tool["name"]}
+        return "right" if names == {f"{server}__echo" for server in self.servers} else f"WRONG list {names}"
+
+    def judge_call(self, result, said):
+        echoed = json.loads(result["content"][0]["text"])
+        return "right" if echoed == said else f"WRONG {echoed} for {said}"
+
+    def ask(self, method, params, judge):
         if self.is_modern:
             params["_meta"] = {META + "protocolVersion": "2026-07-28", META + "clientCapabilities": {}}
-        status, _, body = self.post({"jsonrpc": "2.0", "id": self.calls, "method": "tools/call", "params": params}, "tools/call")
+        status, _, body = self.post({"jsonrpc": "2.0", "id": self.calls, "method": method, "params": params}, method, params.get("name"))
         if status == 404 and not self.is_modern:
             self.session = None
             return "lost"
@@ -159,8 +181,7 @@ class Client(threading.Thread):
         result = answer.get("result")
         if result is None or result.get("isError"):
             return f"failed: {text[:120]}"
-        echoed = json.loads(result["content"][0]["text"])
-        return "right" if echoed == {"server": "echo", **said} else f"WRONG {echoed} for {said}"
+        return judge(result)
 
     def run(self):
         while not self.over.is_set():
@@ -236,6 +257,21 @@ def start_haproxy(folder, replicas):
     return port, subprocess.Popen(["haproxy", "-W", "-db", "-f", str(path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+def start_server():
+    """A server on the network, whose one tool does what that of echo_server.py does. What it has heard is not kept."""
+    server = HttpUpstream(sessions=False)
+    server.requests = collections.deque(maxlen=100)
+    server.lists = itertools.count()
+
+    def list_tools(x):
+        next(server.lists)
+        server.list_tools(x)
+
+    server.on["tools/list"] = list_tools
+    server.on["tools/call"] = lambda x: x.result(server.said(json.dumps({"server": "net", **x.params["arguments"]})))
+    return server
+
+
 def make_tokens(folder, count):
     file, tokens = folder / "tokens.json", []
     for number in range(count):
@@ -280,6 +316,7 @@ def main():
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--grace", type=float, default=2)
     parser.add_argument("--only", default="", metavar="WORD", help="accidents that have it in their names")
+    parser.add_argument("--catalogs", action="store_true", help="a server on the network, too, whose catalog the replicas share")
     options = parser.parse_args()
     options.minutes += 60 * options.hours
     seed = options.seed if options.seed is not None else secrets.randbelow(1 << 31)
@@ -296,11 +333,15 @@ def main():
             "toolsets": {"echo": {"command": sys.executable, "args": [str(HERE / "echo_server.py"), "echo"]}},
             "replicas": {"key_file": str(keys), "peers": ["127.0.0.1"], "count": REPLICAS, "leave": "2s"}, "limits": {"drain_timeout": "5s"},
         }
+        server = start_server() if options.catalogs else None
+        if server:
+            manifest["toolsets"]["net"] = {"url": server.url}
+            manifest["hub"]["cache"] = False  # as on machines of their own
         replicas = [Replica(folder, number, manifest) for number in range(REPLICAS)]
         port, balancer = start_haproxy(folder, replicas)
         time.sleep(1)
         over = threading.Event()
-        clients = [Client(number, port, token, number % 2 == 1, over) for number, token in enumerate(tokens)]
+        clients = [Client(number, port, token, number % 2 == 1, over, list(manifest["toolsets"])) for number, token in enumerate(tokens)]
         accidents = Accidents(random.Random(seed), replicas, store, balancer, options.only)
         began = time.monotonic()
         accidents.all.append((began, began + 1, "the start"))
@@ -313,6 +354,9 @@ def main():
         over.set()
         for client in clients:
             client.join()
+        if server:
+            print(f"the server on the network was asked {next(server.lists)} times what it offers")
+            server.close()
         balancer.terminate()
         balancer.wait()
         for replica in replicas:

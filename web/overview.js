@@ -35,7 +35,8 @@ export async function overview() {
   const order = { failed: 0, connecting: 1 };
   toolsets.sort((a, b) => (order[a.status.state] ?? 2) - (order[b.status.state] ?? 2) || a.key.localeCompare(b.key));
   const refused = hub.refusedReload ? alertOf({ message: `The last reload was refused. ${hub.refusedReload.reason ?? ""}` }) : null;
-  return [h("h2", {}, visible(`${hub.name} ${hub.version}`)), refused, numbers(hub, toolsets), table("Toolsets", COLUMNS, toolsets)];
+  const store = hub.state?.condition === "unavailable" ? alertOf({ message: visible(`The store cannot be used: what is changed now is not kept. ${hub.state.reason ?? ""}`) }) : null;
+  return [h("h2", {}, visible(`${hub.name} ${hub.version}`)), refused, store, numbers(hub, toolsets), table("Toolsets", COLUMNS, toolsets)];
 }
 
 export async function toolset(key, again, me) {

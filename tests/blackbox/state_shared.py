@@ -3,6 +3,7 @@
 """A store that several hubs share, in a server of the distribution: `state: valkey://…` (docs/SCALE.md)."""
 
 import json
+import re
 import secrets
 import signal
 import socket
@@ -163,6 +164,25 @@ class Hubs(Shared):
         self.change(there, "disable_toolset", "beta")
         self.assertEqual(stream.message().method, LIST_CHANGED)  # one notice it was
         one.wait_until(lambda: self.shown(here) == {ALPHA}, "the choice of the other")
+
+    def test_a_store_that_is_gone_is_said_where_people_look(self):
+        hub = self.daemon(manifest=self.manifest(listen=[{"http": "127.0.0.1:0", "metrics": True}]))
+        server = Server(self, hub)
+
+        def said():
+            self.assertEqual(server.get("/readyz").status, 200)
+            condition = server.modern("patchbay/status").message.result["hub"]["state"]["condition"]
+            return condition, re.findall(r"^patchbay_store_up (\d)", server.get("/metrics").body.decode(), re.M)
+
+        self.assertEqual(self.shown(server), {ALPHA})
+        self.assertEqual(said(), ("ok", ["1"]))
+        self.valkey.kill()
+        self.change(server, "enable_toolset", "beta")
+        hub.wait_log("state.unavailable")
+        self.assertEqual(said(), ("unavailable", ["0"]))
+        self.valkey.start()
+        hub.wait_log("state.available")
+        self.assertEqual(said(), ("ok", ["1"]))
 
     def test_a_store_that_hangs_holds_nobody_up(self):
         one, here = self.served()

@@ -58,6 +58,13 @@ class Catalogs(Shared):
     def replica(self, **more):
         return self.served(**more)[1]
 
+    def listens(self, server):
+        """A stream that has been told of the lists that are known when somebody has asked for them, which this does."""
+        stream = server.listen(toolsListChanged=True)
+        self.assertEqual(self.shown(server), {"up__a"})
+        self.assertEqual(stream.message().method, LIST_CHANGED)
+        return stream
+
     def asked(self):
         return len(self.up.of("tools/list"))
 
@@ -73,14 +80,12 @@ class Catalogs(Shared):
 class Once(Catalogs):
     def test_three_replicas_ask_once_and_once_more_when_it_has_changed(self):
         servers = [self.replica() for _ in range(3)]
-        self.assertEqual(self.shown(servers[0]), {"up__a"})
+        streams = [self.listens(servers[0])]
         self.wait_recorded(servers[0].hub)
-        for server in servers:
-            self.assertEqual(self.shown(server), {"up__a"})
+        streams += [self.listens(server) for server in servers[1:]]
         self.assertEqual((self.asked(), len(self.up.of("initialize"))), (1, 1))
         for server in servers[1:]:
             server.hub.wait_log("tools.shared.taken")
-        streams = [server.listen(toolsListChanged=True) for server in servers]
         self.up.wait_until(lambda: self.streams, "the stream of the replica that is connected")
         self.up.tools = [tool("a"), tool("b")]
         self.streams[0].event({"jsonrpc": "2.0", "method": LIST_CHANGED})
@@ -135,6 +140,44 @@ class Once(Catalogs):
         self.wait_recorded(servers[0].hub)
         self.assertEqual(self.shown(self.replica()), {"up__a"})
         self.assertEqual(self.asked(), 3)
+
+
+@unittest.skipUnless(PROGRAM, "neither valkey-server nor redis-server is installed")
+class Called(Catalogs):
+    """A call goes to a server that has said on this connection what it has: what another one has heard is not enough."""
+
+    def test_who_connects_for_a_call_reads_once_and_no_later_call_does(self):
+        self.up.sessions = False  # one of them ended the one before
+        servers = [self.replica() for _ in range(3)]
+        streams = [self.listens(servers[0])]
+        self.wait_recorded(servers[0].hub)
+        streams += [self.listens(server) for server in servers[1:]]
+        self.assertEqual(self.asked(), 1)
+        written = self.on_record("return v")
+        for _ in range(3):
+            for server in servers:
+                self.assertNotIn("error", server.call("up__a").message.data)
+        self.assertEqual((self.asked(), len(self.up.of("initialize")), len(self.up.of("tools/call"))), (3, 3, 9))
+        for server in servers:
+            self.assertEqual(self.shown(server), {"up__a"})
+            server.hub.finish()
+        self.assertEqual(self.on_record("return v"), written)  # it is the same: nothing is written, and nobody told
+        left = [event.data for stream in streams for event in iter(stream.next, None)]
+        self.assertEqual([data for data in left if "list_changed" in data], [])
+
+    def test_a_tool_that_another_replica_has_heard_of_and_that_is_gone_is_not_called(self):
+        one, two, three = (self.replica() for _ in range(3))
+        self.assertEqual(self.shown(one), {"up__a"})
+        self.wait_recorded(one.hub)
+        stream = self.listens(two)
+        self.up.tools = [tool("b")]  # another program has taken the server's place, and says nothing
+        self.assertEqual(self.shown(three), {"up__a"})
+        self.assertEqual(self.asked(), 1)
+        self.assertIn("has no tool", str(three.call("up__a").message.data))
+        self.assertEqual(self.up.of("tools/call"), [])
+        self.assertEqual(stream.message().method, LIST_CHANGED)  # who has not connected takes what was read there
+        self.assertEqual(self.shown(two), {"up__b"})
+        self.assertEqual(self.asked(), 2)
 
 
 @unittest.skipUnless(PROGRAM, "neither valkey-server nor redis-server is installed")

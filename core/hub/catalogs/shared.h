@@ -4,7 +4,8 @@
  * network once: the first that learns its catalog puts it into the store, under a keyed digest of all
  * that decides what the server offers (catalog_record.h), and the others take it from there. To them it is
  * what a catalog from the disk is: served at once, old after limits.catalog_ttl_ms, and confirmed when
- * the server is reached. Who is connected to the server hears it itself, and takes nothing.
+ * the server is reached: a call goes to a server that has said on this connection what it has
+ * (docs/SCALE.md says why). Who is connected to the server hears it itself, and takes nothing.
  *
  * Before a server is asked, the store is looked into. Where nothing is there, word is left that it is
  * being asked; who finds that waits for HUB_LIMIT_CATALOG_ASKING_MS at most. A store that is gone answers

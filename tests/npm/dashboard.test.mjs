@@ -96,6 +96,22 @@ for (const [name, size, scheme] of SIZES) {
             await close();
         });
 
+        test('that the store cannot be used', async () => {
+            const path = join(folder, `store-${name}.json`);
+            const state = join(folder, 'none.db');
+            writeFileSync(state, 'This is no database, and long enough to be seen not to be one.\n'.repeat(100), { mode: 0o600 });
+            writeFileSync(path, JSON.stringify({ listen: [{ http: '127.0.0.1:0', ui: true }], auth: { tokens: tokenFile }, toolsets: { time: {} }, state: { path: state } }));
+            const hub = await serve({ command: HUB, args: ['--config', path, '--plugins-dir', PLUGINS], listens: true });
+            await beClient(hub.url, admin, /now/); // somebody has asked the store
+            const { page, wrong, close } = await openPage(browser, hub.url, size, scheme);
+            await logInAt(page, hub.url, admin);
+            await page.getByRole('alert').getByText(/^The store cannot be used.*none\.db/).waitFor();
+            await check(page);
+            assert.deepEqual(wrong, []);
+            await close();
+            await hub.close();
+        });
+
         test('find a tool, and call it', async () => {
             const { page, wrong, close } = await open(size, scheme);
             await logIn(page, admin);

@@ -76,7 +76,10 @@ static hub_err parse_text(hub_config_reader *reader, const char *file, bool is_p
         return hub_config_no_memory(reader);
     }
     hub_err err =
-        hub_node_parse(document.name, text, reader->scratch, &document.root, reader->reterr);
+        hub_node_read(document.name, text, reader->scratch, &document.root, reader->reterr);
+    if (err == HUB_OK) { /* of another program's file, each entry counts by itself */
+        err = hub_node_check(document.root, hub_config_find_servers(document.root), reader->reterr);
+    }
     if (err != HUB_OK) {
         return err;
     }

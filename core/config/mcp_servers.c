@@ -165,7 +165,10 @@ static hub_err check_name(hub_config_reader *reader, const hub_node *node, hub_s
 static hub_err read_entry(hub_config_reader *reader, const hub_node *node, hub_str name,
                           const char *key)
 {
-    hub_err err = check_name(reader, node, name, key);
+    hub_err err = hub_node_check(node, NULL, reader->reterr);
+    if (err == HUB_OK) {
+        err = check_name(reader, node, name, key);
+    }
     if (err == HUB_OK && node->kind != HUB_NODE_MAP) {
         err = hub_config_wrong_kind(reader, node, "a map");
     }

@@ -59,50 +59,81 @@ static int compare_keys(const void *a, const void *b)
     return left->index < right->index ? -1 : 1;
 }
 
+static hub_err mark_duplicate(hub_node *node, const hub_node *first, hub_arena *arena,
+                              hub_error *reterr)
+{
+    char text[64];
+    (void)snprintf(text, sizeof text, "duplicate key, first on line %u", first->line);
+    node->fault = node->fault != NULL ? node->fault : hub_arena_strdup(arena, hub_str_of(text));
+    return node->fault != NULL ? HUB_OK : hub_fail(reterr, HUB_ENOMEM, "out of memory");
+}
+
 /* Sorts instead of comparing each with each: a map may have many thousand members. */
-static hub_err check_one_map(const hub_node *map, hub_error *reterr)
+static hub_err mark_in_map(const hub_node *map, hub_arena *arena, hub_error *reterr)
 {
     if (map->count < 2) {
         return HUB_OK;
     }
-    const hub_node **sorted = calloc(map->count, sizeof(const hub_node *));
+    hub_node **sorted = calloc(map->count, sizeof(hub_node *));
     if (sorted == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     size_t count = 0;
-    for (const hub_node *child = map->first; child != NULL; child = child->next) {
+    for (hub_node *child = map->first; child != NULL; child = child->next) {
         sorted[count++] = child;
     }
-    qsort(sorted, count, sizeof *sorted, compare_keys);
-    const hub_node *first = NULL; /* the duplicate that stands earliest in the document */
-    const hub_node *second = NULL;
-    for (size_t i = 1; i < count; i++) {
-        if (strcmp(sorted[i - 1]->key, sorted[i]->key) == 0 &&
-            (second == NULL || sorted[i]->index < second->index)) {
-            first = sorted[i - 1];
-            second = sorted[i];
+    qsort(sorted, count, sizeof(hub_node *), compare_keys);
+    const hub_node *first = sorted[0]; /* of those with the same key */
+    hub_err err = HUB_OK;
+    for (size_t i = 1; err == HUB_OK && i < count; i++) {
+        if (strcmp(first->key, sorted[i]->key) == 0) {
+            err = mark_duplicate(sorted[i], first, arena, reterr);
+        } else {
+            first = sorted[i];
         }
     }
     free(sorted);
-    if (second == NULL) {
-        return HUB_OK;
-    }
-    return hub_node_fail(second, reterr, HUB_EINVAL, "duplicate key, first on line %u",
-                         first->line);
+    return err;
 }
 
 /* Recursion is bounded by HUB_LIMIT_CONFIG_DEPTH. */
-static hub_err check_duplicates(const hub_node *node, hub_error *reterr)
+static hub_err mark_duplicates(const hub_node *node, hub_arena *arena, hub_error *reterr)
 {
-    hub_err err = node->kind == HUB_NODE_MAP ? check_one_map(node, reterr) : HUB_OK;
+    hub_err err = node->kind == HUB_NODE_MAP ? mark_in_map(node, arena, reterr) : HUB_OK;
     for (const hub_node *child = node->first; err == HUB_OK && child != NULL; child = child->next) {
-        err = check_duplicates(child, reterr);
+        err = mark_duplicates(child, arena, reterr);
+    }
+    return err;
+}
+
+/* Likewise. */
+hub_err hub_node_check(const hub_node *node, const hub_node *open, hub_error *reterr)
+{
+    hub_err err =
+        node->fault != NULL ? hub_node_fail(node, reterr, HUB_EINVAL, "%s", node->fault) : HUB_OK;
+    const hub_node *child = node != open ? node->first : NULL;
+    for (; err == HUB_OK && child != NULL; child = child->next) {
+        err = hub_node_check(child, open, reterr);
     }
     return err;
 }
 
 hub_err hub_node_parse(const char *file, hub_str text, hub_arena *arena, const hub_node **ret_root,
                        hub_error *reterr)
+{
+    const hub_node *root = NULL;
+    hub_err err = hub_node_read(file, text, arena, &root, reterr);
+    if (err == HUB_OK) {
+        err = hub_node_check(root, NULL, reterr);
+    }
+    if (err == HUB_OK) {
+        *ret_root = root;
+    }
+    return err;
+}
+
+hub_err hub_node_read(const char *file, hub_str text, hub_arena *arena, const hub_node **ret_root,
+                      hub_error *reterr)
 {
     hub_node_builder builder = {.arena = arena, .file = file, .reterr = reterr};
     if (text.len > HUB_LIMIT_CONFIG_BYTES) {
@@ -116,7 +147,7 @@ hub_err hub_node_parse(const char *file, hub_str text, hub_arena *arena, const h
         err = hub_node_add(&builder, NULL, &empty, NULL);
     }
     if (err == HUB_OK) {
-        err = check_duplicates(builder.root, reterr);
+        err = mark_duplicates(builder.root, arena, reterr);
     }
     if (err == HUB_OK) {
         *ret_root = builder.root;
@@ -135,8 +166,7 @@ static void append_child(hub_node *parent, hub_node *node)
     parent->last = node;
 }
 
-static hub_err check_draft(const hub_node_builder *builder, const hub_node *node,
-                           const hub_node_draft *draft)
+static hub_err check_size(const hub_node_builder *builder, const hub_node *node)
 {
     if (node->kind >= HUB_NODE_LIST && node->depth > HUB_LIMIT_CONFIG_DEPTH) {
         return hub_node_fail(node, builder->reterr, HUB_ELIMIT, "nested more than %d levels deep",
@@ -146,11 +176,12 @@ static hub_err check_draft(const hub_node_builder *builder, const hub_node *node
         return hub_node_fail(node, builder->reterr, HUB_ELIMIT, "more than %d values in one file",
                              HUB_LIMIT_CONFIG_VALUES);
     }
-    if ((draft->text.len > 0 && memchr(draft->text.ptr, '\0', draft->text.len) != NULL) ||
-        (draft->key.len > 0 && memchr(draft->key.ptr, '\0', draft->key.len) != NULL)) {
-        return hub_node_fail(node, builder->reterr, HUB_EINVAL, "holds a NUL character");
-    }
     return HUB_OK;
+}
+
+static bool has_nul(hub_str text)
+{
+    return text.len > 0 && memchr(text.ptr, '\0', text.len) != NULL;
 }
 
 hub_err hub_node_add(hub_node_builder *builder, hub_node *parent, const hub_node_draft *draft,
@@ -168,11 +199,13 @@ hub_err hub_node_add(hub_node_builder *builder, hub_node *parent, const hub_node
         .file = builder->file,
         .key = key,
         .parent = parent,
-        .text = {.ptr = text, .len = draft->text.len},
+        .text = {.ptr = text, .len = strlen(text)},
         .span = draft->span,
         .line = draft->line,
         .depth = parent == NULL ? 1 : parent->depth + 1,
         .kind = draft->kind,
+        .fault = has_nul(draft->text) || (has_key && has_nul(draft->key)) ? "holds a NUL character"
+                                                                          : NULL,
     };
     if (parent == NULL) {
         builder->root = node;
@@ -183,7 +216,7 @@ hub_err hub_node_add(hub_node_builder *builder, hub_node *parent, const hub_node
     if (ret_node != NULL) {
         *ret_node = node;
     }
-    return check_draft(builder, node, draft);
+    return check_size(builder, node);
 }
 
 const hub_node *hub_node_find(const hub_node *map, const char *key)

@@ -41,7 +41,9 @@ typedef struct hub_node {
     struct hub_node *last;
     struct hub_node *next; /* sibling */
     hub_node_span span;
-    hub_str text;   /* a scalar as written, unquoted, NUL-terminated, without NUL inside */
+    hub_str text; /* a scalar as written, unquoted, NUL-terminated, without NUL inside */
+    const char
+        *fault;     /* why it is good for nothing: equal keys, a NUL character; NULL: it is fine */
     size_t count;   /* of children */
     uint32_t index; /* in its parent */
     uint32_t line;  /* from 1; of its key, in a map; 0: not from a file */
@@ -68,6 +70,16 @@ typedef struct hub_node_builder {
 HUB_MUST_CHECK hub_err hub_node_parse(const char *file, hub_str text, hub_arena *arena,
                                       const hub_node **ret_root, hub_error *reterr);
 
+/* The same of a document whose entries count one by one: equal keys and NUL characters are no errors, but
+ * faults of their nodes, for hub_node_check. */
+HUB_MUST_CHECK hub_err hub_node_read(const char *file, hub_str text, hub_arena *arena,
+                                     const hub_node **ret_root, hub_error *reterr);
+
+/* Refuse a tree in which a node has a fault; what is below `open` (may be NULL) is not looked at.
+ * errors:  HUB_EINVAL: the first one */
+HUB_MUST_CHECK hub_err hub_node_check(const hub_node *node, const hub_node *open,
+                                      hub_error *reterr);
+
 /* Whether hub_node_parse takes the text for JSON. */
 bool hub_node_is_json(hub_str file, hub_str text);
 
@@ -85,7 +97,7 @@ typedef struct hub_node_draft {
 } hub_node_draft;
 
 /* Append a node to `parent` (NULL: make it the root).
- * errors:  HUB_ELIMIT (depth, number of values), HUB_EINVAL (a NUL character), HUB_ENOMEM */
+ * errors:  HUB_ELIMIT (depth, number of values), HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_node_add(hub_node_builder *builder, hub_node *parent,
                                     const hub_node_draft *draft, hub_node **ret_node);
 

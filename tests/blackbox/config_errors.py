@@ -402,6 +402,17 @@ class Foreign(Base):
         self.assertIn("up__echo", client.own_names())
         client.hub.wait_until(lambda: all(part in client.hub.log for part in says), "all are told")
 
+    def test_nor_does_one_that_is_twice_or_holds_what_no_text_can(self):
+        """Other programs take the last of two equal keys; here none is taken for the other without a word."""
+        up = json.dumps(self.recorder().toolset())
+        twice = '"twice":{"command":"a","command":"b"}'
+        path = self.write("mcp.json", f'{{"mcpServers":{{\n"up":{up},\n"nul":{{"command":"x","args":["a\\u0000b"]}},\n{twice},\n"up":{{"command":"x"}}}}}}')
+        checked = self.cli("check", path)
+        self.assertEqual(checked.returncode, CONFIG_ERROR, checked.stderr)
+        self.assertSays(checked.stderr, "mcp.json:3: mcpServers.nul.args[0]: holds a nul character",
+                        "mcp.json:4: mcpServers.twice.command: duplicate key", "mcp.json:5: mcpServers.up: duplicate key, first on line 2")
+        self.assertIn("up__echo", self.modern(files=[path]).own_names())
+
     def test_none_that_can_be_served(self):
         self.check('{"mcpServers": {\n"a": {},\n"b": {}}}', "mcp.json:2", "1 more server", name="mcp.json")
 

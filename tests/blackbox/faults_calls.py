@@ -30,7 +30,7 @@ class FaultTest(HubTest):
         """Fail up to `most` (None: all) of the scenario's calls, evenly spread, one in each run."""
         count = faults.count_of(self.tools, plan, kind)
         self.assertGreater(count, 0, f"the scenario has no {plan}: it tests nothing")
-        step = 1 if most is None else max(1, count // most)
+        step = 1 if most is None else -(-count // most)
         had_fault, bad = faults.sweep(self.tools, plan, range(1, count + 1, step), kind=kind)
         self.assertGreater(had_fault, 0)
         for number, problems in sorted(bad.items())[:3]:

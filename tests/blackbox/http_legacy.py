@@ -15,7 +15,9 @@ class LegacyTest(HttpTest):
     def with_recorder(self, **manifest):
         recorder = self.recorder()
         toolsets = {"up": recorder.toolset(), "a": fixture("one", active=False)}
-        return recorder, self.http(toolsets=toolsets, manifest=manifest)
+        server = self.http(toolsets=toolsets, manifest=manifest)
+        server.modern("tools/list")  # it runs: a call that has to wait for that is told so, as progress
+        return recorder, server
 
     def hold(self, recorder, session, token="t"):
         """A call that is at the upstream: its connection, the upstream's line, and how to send it progress."""

@@ -226,6 +226,7 @@ class Streams(HttpTest):
     def with_recorder(self, **manifest):
         recorder = self.recorder()
         server = self.http(toolsets={"up": recorder.toolset(), "a": fixture("one", active=False)}, manifest=manifest)
+        server.modern("tools/list")  # it runs: a call that has to wait for that is told so, as progress
         return recorder, server
 
     def test_progress_makes_a_stream(self):

@@ -157,6 +157,7 @@ class Progress(HubTest):
     def test_bad_progress_is_dropped(self):
         recorder = self.recorder()
         client = self.modern(toolsets={"up": recorder.toolset()})
+        client.names()  # its server runs: nobody has to be told that it starts
         held = client.send_call("up__hold", meta={"progressToken": "t"})
         line = recorder.wait_calls(1)[0]
         token = slice_at(line, "params", "_meta", "progressToken")

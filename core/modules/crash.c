@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 enum {
@@ -54,7 +55,9 @@ static void write_line(const char *signal_name)
         if (stay->tool.len > 0) {
             put_named(&line, ", tool", stay->tool.ptr, stay->tool.len);
         }
-        put_named(&line, ", toolset", stay->toolset, strlen(stay->toolset));
+        if (stay->toolset != NULL) {
+            put_named(&line, ", toolset", stay->toolset, strlen(stay->toolset));
+        }
         put_named(&line, ", entry", stay->entry, strlen(stay->entry));
     }
     line.text[line.len++] = '\n';
@@ -76,8 +79,17 @@ static void on_crash(int number, siginfo_t *info, void *context)
     }
 }
 
+/* Else a hub that a plugin ends with exit() says nothing at all. */
+static void on_exit_within(void)
+{
+    if (place != NULL) {
+        write_line("exit() was called");
+    }
+}
+
 void hub_crash_setup(void)
 {
+    (void)atexit(on_exit_within); /* without memory for it, it is not told */
     struct sigaction ours = {.sa_sigaction = on_crash,
                              .sa_flags = SA_SIGINFO | SA_ONSTACK | (int)SA_RESETHAND};
     (void)sigemptyset(&ours.sa_mask);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "modules/crash.h"
 #include "modules/plugin_check.h"
 #include "modules/plugin_trial.h"
 #include "wire/json.h"
@@ -95,7 +96,10 @@ hub_err hub_plugin_link(const hub_plugin_image *image, const char *path, hub_plu
                         hub_plugin **ret_plugin, hub_error *reterr)
 {
     linked now;
+    const hub_watchdog_stay stay = {.module = path, .entry = "link"};
+    const hub_watchdog_stay *before = hub_crash_enter(&stay);
     hub_err err = link_image(image, path, &now, reterr);
+    (void)hub_crash_enter(before);
     if (err != HUB_OK) {
         return err;
     }

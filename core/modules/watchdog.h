@@ -20,8 +20,8 @@ typedef struct hub_watchdog hub_watchdog;
 /* A stay in plugin code. On the stack of whoever enters it; stays nest. */
 typedef struct hub_watchdog_stay {
     struct hub_watchdog_stay *outer;
-    uint64_t number; /* no two stays have the same */
-    const char *toolset;
+    uint64_t number;     /* no two stays have the same */
+    const char *toolset; /* NULL: of none, while it is linked */
     const char *module;
     const char *entry; /* which function: "call", "timer", … */
     hub_str tool;      /* of a call; else empty */

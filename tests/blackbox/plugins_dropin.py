@@ -244,6 +244,16 @@ class Refusals(Base):
     def test_no_symbol(self):
         self.check(self.build(BARE, "bare"), "patchbay_plugin_v1")
 
+    def test_one_that_ends_a_hub_that_starts(self):
+        """While a hub runs a child tries it; at a start there is none, and the last line names the file."""
+        for end, said, code in (("abort()", "SIGABRT", -signal.SIGABRT), ("exit(7)", "exit() was called", 7)):
+            with self.subTest(end):
+                source = f"#include <stdlib.h>\n{BARE}__attribute__((constructor)) static void begin(void) {{ {end}; }}\n"
+                path = shutil.copy(self.build(source, "fatal"), self.plugins)
+                hub = self.hub("--plugins-dir", self.plugins, modules=False, exit_code=code)
+                self.assertEqual(hub.wait_exit(), code)
+                self.assertEqual(hub.log.splitlines()[-1], f'patchbay: crashed ({said}) in the plugin "{path}", entry "link"')
+
     def test_unresolved_symbol(self):
         source = "extern int nowhere(void);\n" + BARE + "int patchbay_x(void) { return nowhere(); }\n"
         self.check(self.build(source, "unresolved"), "nowhere")

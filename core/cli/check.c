@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "cli/advice.h"
 #include "cli/probe.h"
 #include "cli/reach.h"
@@ -15,6 +16,7 @@
 #include "hub/pins/pins.h"
 #include "hub/report/misnamed.h"
 #include "state/secrets.h"
+#include "wire/json.h"
 
 typedef struct connection {
     bool in_rows;
@@ -76,10 +78,44 @@ static void complain_of_overrides(const hub_orchestrator *hub)
     }
 }
 
+/* ---- what servers offer, and clients are not shown -------------------------------------------- */
+
+/* What the log says of definitions that are left out, whatever its level: of each list at most
+ * HUB_CATALOG_TOLD, and how many more there are. */
+typedef struct left_out {
+    hub_log_watcher watcher;
+    hub_buf lines; /* each with a NUL behind it */
+} left_out;
+
+static void on_left_out(hub_log_watcher *watcher, const char *event, hub_str json)
+{
+    left_out *of = (left_out *)watcher;
+    hub_str toolset = hub_json_get(json, HUB_STR("toolset"));
+    if (strcmp(event, "tools.dropped") != 0) {
+        return;
+    }
+    hub_buf_printf(&of->lines, "toolset " HUB_STR_FMT ": ", HUB_STR_ARG(toolset));
+    if (hub_json_decode(hub_json_get(json, HUB_STR("reason")), &of->lines) == HUB_OK) {
+        hub_buf_add_char(&of->lines, '\0');
+    }
+}
+
+static void tell_left_out(left_out *of)
+{
+    for (size_t at = 0; hub_buf_ok(&of->lines) && at < of->lines.len;) {
+        on_advice(NULL, of->lines.ptr + at);
+        at += strlen(of->lines.ptr + at) + 1;
+    }
+    hub_buf_fini(&of->lines);
+}
+
 /* Start every toolset that is switched on, whichever are active, and say what becomes of each. */
 static int connect_all(cli_options *options)
 {
     cli_local *local = NULL;
+    left_out dropped = {.watcher = {.on_line = on_left_out}};
+    hub_buf_init(&dropped.lines, SIZE_MAX / 4);
+    hub_log_watch(&dropped.watcher);
     options->asks_anew = true;
     connection to = {.in_rows = options->json, .status = cli_local_open(options, false, &local)};
     if (to.status == EXIT_OK) {
@@ -95,6 +131,8 @@ static int connect_all(cli_options *options)
         complain_of_overrides(cli_local_hub(local));
     }
     cli_local_close(local);
+    hub_log_unwatch(&dropped.watcher);
+    tell_left_out(&dropped);
     return to.status;
 }
 

@@ -179,6 +179,19 @@ class Advice(HubTest):
         done = self.cli("check", "--connect", toolsets={"up": self.recorder().toolset("--tools", tools, tools=flat)})
         self.assertNotIn("may drop", done.stderr)
 
+    def test_definitions_that_are_left_out(self):
+        """By name, and with the reason; of many a hundred, and how many more there are."""
+        lists = self.home / "lists.json"
+        bad = [{"name": f"bad{n:04}", "description": 5, "inputSchema": {"type": "object"}} for n in range(150)]
+        prompts = [{"name": "odd", "arguments": 7}, {"name": "fine"}]
+        lists.write_text(json.dumps({"tools": json.dumps([*bad, tool("good")]), "prompts": json.dumps(prompts)}))
+        done = self.cli("check", "--connect", toolsets={"up": self.recorder().toolset("--content", "--lists", lists)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertSays(done.stdout, "up: 1 tool,", "1 prompt")
+        self.assertSays(done.stderr, 'warning: toolset "up": tool "bad0099" is left out: description must be a string, found 5\n',
+                        'toolset "up": prompt "odd" is left out: arguments', 'toolset "up": so it is with 50 more tools')
+        self.assertNotIn("bad0100", done.stderr)
+
     def test_arguments_that_model_apis_refuse(self):
         tools = self.home / "tools.json"
         names = {"odd": "$filter", "long": "a" * 65, "empty": "", "umlaut": "größe", "good": "a" * 62 + ".-", "fine": "_9"}

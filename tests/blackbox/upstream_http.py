@@ -748,6 +748,23 @@ class Evil(Upstreams):
         release.set()
         self.assertEqual(self.text(client.hub.response(other)), '{"n": 1}')
 
+    def test_a_server_that_refuses_to_be_asked_whether_it_lives(self):
+        """It lives. What stands in front of it says that it does not by a status of its own."""
+        for era, method in (("legacy", "ping"), ("modern", "server/discover")):
+            with self.subTest(era):
+                upstream = self.upstream(era, sessions=False)
+                client = self.start(upstream, entry={"health_interval": "50ms"})
+                client.names()
+                for status in (400, 404, 405, 429, 500):
+                    since = len(upstream.requests)
+                    upstream.on[method] = lambda x, status=status: x.status(status)
+                    upstream.wait(method, 2, since)
+                self.assertEqual(self.text(client.call("up__echo", {"n": 1})), '{"n": 1}')
+                self.assertNotIn("toolset.failed", client.hub.log)
+                upstream.on[method] = lambda x: x.status(503)
+                client.hub.wait_log("toolset.failed")
+                client.hub.finish()
+
     def test_what_may_be_tried_again(self):
         """By the status: what will be the same next time is not worth another try."""
         upstream = self.upstream("modern")

@@ -288,7 +288,9 @@ void answer_give_status(exchange *x)
                    : x->is_repeated ? " in a new session, too"
                                     : "",
                    words);
-    if (x->role == ROLE_DISCOVER && !is_out_of_order(x->status)) {
+    if (x->is_pulse && (x->status < 502 || x->status > 504)) {
+        exchange_fail_as(x, PATCHBAY_FAILED, "%s", why); /* whatever it says: it lives */
+    } else if (x->role == ROLE_DISCOVER && !is_out_of_order(x->status)) {
         exchange_fail(x, "%s", why); /* a legacy one may say anything */
     } else {
         answer_fail(x, why, cause_of(x->status));

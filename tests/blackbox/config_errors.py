@@ -17,18 +17,12 @@ class Base(HubTest):
         path.write_text(text, encoding="utf-8")
         return path
 
-    was_started = False  # in this test
-
     def check(self, text, *says, name="hub.yaml", **options):
-        """`check` refuses it, and a start of a hub with the same words: of a test's texts with the first, as both load it
-        alike."""
+        """Both `check` and a start refuse it, with the same words."""
         path = self.write(name, text)
         checked = self.cli("check", path, **options)
         self.assertEqual(checked.returncode, CONFIG_ERROR, checked.stderr)
         self.assertSays(checked.stderr, *says)
-        if self.was_started:
-            return
-        self.was_started = True
         code, started = self.refused(files=[path], **options)
         self.assertEqual(code, CONFIG_ERROR, started)
         self.assertSays(started, *says)

@@ -89,6 +89,17 @@ class Names(HubTest):
         client.request("ping")
         self.assertEqual([r.sync().starts for r in recorders], [[], [], []])
 
+    def test_who_cannot_be_reached_may_have_it(self):
+        """Not only tools say whether another try may help."""
+        asked = (("prompts/get", {"name": "up__x"}), ("resources/read", {"uri": "rec:///none"}), ("resources/subscribe", {"uri": "rec:///none"}),
+                 ("completion/complete", {"ref": {"type": "ref/prompt", "name": "up__x"}, "argument": {"name": "a", "value": "b"}}))
+        for toolset, cause in (({"url": "http://127.0.0.1:1/mcp"}, ("TOOL_UNAVAILABLE", True)), ({"command": "/nowhere/at-all"}, ("TOOL_INVALID_INPUT", False))):
+            for make in (self.legacy, self.modern):
+                client = make(toolsets={"up": toolset})
+                for method, params in asked[: 4 if make == self.legacy else 2]:
+                    error = client.request(method, params).error
+                    self.assertEqual((error["data"]["code"], error["data"]["retryable"]), cause, (method, error))
+
     def test_did_you_mean(self):
         client = self.legacy(toolsets={"files": fixture("read_file", "write_file"), "net": fixture("get")})
         for name, meant in (("files__read_fil", "files__read_file"), ("FILES__WRITE_FILE", "files__write_file"),

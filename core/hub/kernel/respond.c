@@ -295,6 +295,13 @@ static hub_tool_error tool_error_of(int32_t status)
     }
 }
 
+void hub_respond_add_cause(hub_buf *data, int32_t status)
+{
+    hub_tool_error error = tool_error_of(status);
+    hub_buf_printf(data, "\"code\":\"%s\",\"retryable\":%s", hub_tool_error_code(error),
+                   hub_tool_error_retryable(error) ? "true" : "false");
+}
+
 static int rpc_error_of(int32_t status)
 {
     switch (status) {
@@ -381,10 +388,16 @@ static void respond_failure(const hub_call *call, const hub_outcome *outcome)
         return;
     }
     hub_buf masked;
+    hub_buf data;
     hub_buf_init(&masked, SIZE_MAX / 4);
+    hub_buf_init(&data, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_buf_add_char(&data, '{');
+    hub_respond_add_cause(&data, outcome->status);
+    hub_buf_add_char(&data, '}');
     respond_error(call->port, call->context.revision, call->client_id,
                   rpc_error_of(outcome->status), hub_respond_mask(outcome->json, &masked),
-                  HUB_STR_EMPTY);
+                  hub_buf_ok(&data) ? hub_buf_str(&data) : HUB_STR_EMPTY);
+    hub_buf_fini(&data);
     hub_buf_fini(&masked);
 }
 

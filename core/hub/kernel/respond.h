@@ -73,6 +73,10 @@ void hub_respond_notify(hub_port *port, hub_str method, hub_str params);
  * or quotes in them: what a server answers is passed on as it is. */
 hub_str hub_respond_mask(hub_str text, hub_buf *memory);
 
+/* Append the cause of a failure that the hub words itself, as members of its data: "code" of the
+ * closed set (REQUIREMENTS S4.10) and "retryable". `status` is one of PATCHBAY_…, as of finish(). */
+void hub_respond_add_cause(hub_buf *data, int32_t status);
+
 /* Append a failed tool result: text, _meta["patchbay/error"], and structuredContent if asked for.
  * `code` is one of REQUIREMENTS S4.10 or S1.37. */
 void hub_respond_add_tool_error(hub_buf *out, const char *code, hub_str message, bool retryable,

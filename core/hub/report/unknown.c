@@ -230,7 +230,10 @@ static void make_saying(const hub_request *request, hub_kind kind, hub_str name,
         hub_json_add_string(data, name);
         hub_buf_add_char(data, ',');
     }
-    hub_buf_add(data, HUB_STR("\"code\":\"TOOL_INVALID_INPUT\",\"retryable\":false}"));
+    /* Who cannot be reached may have it. */
+    hub_respond_add_cause(data,
+                          silent_count > 0 ? status_of(silent->status) : PATCHBAY_INVALID_INPUT);
+    hub_buf_add_char(data, '}');
     if (!hub_buf_ok(data)) {
         hub_buf_clear(data);
     }

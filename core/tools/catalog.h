@@ -79,6 +79,14 @@ typedef struct hub_item_digest {
     unsigned char bytes[HUB_DIGEST_BYTES];
 } hub_item_digest;
 
+/* So many items of a list are remembered when they are left out; of the others, how many they are. */
+#define HUB_CATALOG_KEPT 10
+
+typedef struct hub_left_out {
+    const char *name; /* as far as it is shown */
+    const char *text; /* what the log says of it */
+} hub_left_out;
+
 typedef struct hub_catalog {
     unsigned refs;
     hub_kind kind;
@@ -89,14 +97,16 @@ typedef struct hub_catalog {
     size_t count;
     hub_item_digest *digests; /* of the items; NULL: nobody has asked yet */
     hub_catalog_rules rules;  /* its texts belong to `own` */
-    hub_arena *own;           /* what overrides have made, and pins; NULL: nothing */
-    hub_pin_report *pinned;   /* what pins have found; NULL: there are none */
-    size_t withheld_count;    /* of items */
-    bool compiled;            /* some tools have schemas */
-    bool promises;            /* some tools have promises */
-    bool looks;               /* an override of some tool looks at the arguments of calls */
-    bool limits_results;      /* … or says how large its results may be */
-    bool has_uis;             /* some tool names a user interface */
+    hub_arena *own;           /* what overrides have made, pins, and `left_out`; NULL: nothing */
+    hub_left_out left_out[HUB_CATALOG_KEPT];
+    size_t left_out_count;  /* of items; only the first HUB_CATALOG_KEPT are named */
+    hub_pin_report *pinned; /* what pins have found; NULL: there are none */
+    size_t withheld_count;  /* of items */
+    bool compiled;          /* some tools have schemas */
+    bool promises;          /* some tools have promises */
+    bool looks;             /* an override of some tool looks at the arguments of calls */
+    bool limits_results;    /* … or says how large its results may be */
+    bool has_uis;           /* some tool names a user interface */
 } hub_catalog;
 
 /* Whether an override says which tags, or which category, a tool has: then these count, whoever is

@@ -198,7 +198,7 @@ class HttpWithoutAnswers(EvilUpstreamTest):
         """It forgets each session at once, and does not answer to the end of one either."""
         self.server_of.on["DELETE"] = lambda x: None
         for _ in range(10):
-            self.assertFails(self.during(lambda q: q.x.status(404)), "session")
+            self.assertFails(self.during(lambda q: q.x.status(404)), "404")
             self.assertBehaves()
         self.assertUnharmed()
 

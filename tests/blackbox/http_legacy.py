@@ -16,7 +16,10 @@ class LegacyTest(HttpTest):
         recorder = self.recorder()
         toolsets = {"up": recorder.toolset(), "a": fixture("one", active=False)}
         server = self.http(toolsets=toolsets, manifest=manifest)
+        probe = server.listen(toolsListChanged=True)
         server.modern("tools/list")  # it runs: a call that has to wait for that is told so, as progress
+        self.assertEqual(probe.message().method, LIST_CHANGED)  # nor is a stream of the test told of it later
+        probe.connection.close()
         return recorder, server
 
     def hold(self, recorder, session, token="t"):

@@ -226,7 +226,10 @@ class Streams(HttpTest):
     def with_recorder(self, **manifest):
         recorder = self.recorder()
         server = self.http(toolsets={"up": recorder.toolset(), "a": fixture("one", active=False)}, manifest=manifest)
+        probe = server.listen(toolsListChanged=True)
         server.modern("tools/list")  # it runs: a call that has to wait for that is told so, as progress
+        self.assertEqual(probe.message().method, LIST_CHANGED)  # nor is a stream of the test told of it later
+        probe.connection.close()
         return recorder, server
 
     def test_progress_makes_a_stream(self):

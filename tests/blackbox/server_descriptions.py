@@ -179,13 +179,29 @@ class Advice(HubTest):
         done = self.cli("check", "--connect", toolsets={"up": self.recorder().toolset("--tools", tools, tools=flat)})
         self.assertNotIn("may drop", done.stderr)
 
-    def test_definitions_that_are_left_out(self):
-        """By name, and with the reason; of many a hundred, and how many more there are."""
+    def leaving_out(self):
         lists = self.home / "lists.json"
         bad = [{"name": f"bad{n:04}", "description": 5, "inputSchema": {"type": "object"}} for n in range(150)]
         prompts = [{"name": "odd", "arguments": 7}, {"name": "fine"}]
         lists.write_text(json.dumps({"tools": json.dumps([*bad, tool("good")]), "prompts": json.dumps(prompts)}))
-        done = self.cli("check", "--connect", toolsets={"up": self.recorder().toolset("--content", "--lists", lists)})
+        return self.recorder().toolset("--content", "--lists", lists)
+
+    def test_who_asks_is_told_of_what_is_left_out(self):
+        """The first of each list; and nothing of a tool that is not shown anyway."""
+        client = self.legacy(toolsets={"up": {**self.leaving_out(), "tools": {"deny": ["bad0001"]}}})
+        client.names()
+        client.request("prompts/list")
+        said = [f'tool "bad{n:04}" is left out: description must be a string, found 5' for n in range(10) if n != 1]
+        status = client.request("patchbay/status").result["toolsets"][0]
+        self.assertEqual((status["leftOut"][:-1], status["moreLeftOut"]), (said, 140))
+        self.assertSays(status["leftOut"][-1], 'prompt "odd" is left out: arguments')
+        described = self.meta_call(client, "describe_toolset", toolset="up")
+        self.assertEqual((described["leftOut"], described["moreLeftOut"]), ([*said[:2], status["leftOut"][-1]], 147))
+        self.assertEqual([one["name"] for one in described["tools"]], ["up__good"])
+
+    def test_definitions_that_are_left_out(self):
+        """By name, and with the reason; of many a hundred, and how many more there are."""
+        done = self.cli("check", "--connect", toolsets={"up": self.leaving_out()})
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertSays(done.stdout, "up: 1 tool,", "1 prompt")
         self.assertSays(done.stderr, 'warning: toolset "up": tool "bad0099" is left out: description must be a string, found 5\n',

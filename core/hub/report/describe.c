@@ -9,6 +9,7 @@
 #include "hub/kernel/profile.h"
 #include "hub/kernel/toolset.h"
 #include "hub/pins/pins.h"
+#include "hub/report/left_out.h"
 #include "hub/report/status.h"
 #include "tools/naming.h"
 
@@ -150,6 +151,7 @@ void hub_describe_add_toolset(const hub_audience *audience, const hub_toolset *t
     }
     add_overrides(hub_toolset_list(toolset, HUB_KIND_TOOL), out);
     hub_pins_add_withheld(toolset, NULL, out);
+    hub_left_out_add(toolset, NULL, HUB_CATALOG_KEPT, out);
     add_summary(toolset, active, out);
     hub_json_add_key(out, HUB_STR("status"));
     hub_status_add_toolset(hub_audience_exposure(audience), toolset, out);

@@ -11,6 +11,7 @@
 #include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 #include "hub/report/describe.h"
+#include "hub/report/left_out.h"
 #include "hub/saved/saved.h"
 #include "hub/meta/page.h"
 
@@ -149,6 +150,8 @@ hub_err hub_meta_list_toolsets(hub_call *call, hub_str arguments, hub_buf *out, 
 
 /* ---- the tools of one ------------------------------------------------------------------------ */
 
+enum { LEFT_OUT_SHOWN = 3 }; /* definitions of each list that a model is told are left out */
+
 /* What is shown of it; of a toolset that is not active, what would be, under the names it will have. */
 static void describe_tools(hub_meta_page *asked, const hub_shown_part *tools, hub_buf *scratch)
 {
@@ -213,6 +216,9 @@ static void describe(hub_meta_page *asked, hub_toolset *toolset)
         hub_json_add_string(asked->out, hub_str_of(hub_toolset_about(toolset)->title));
     }
     add_other_counts(asked, toolset, asked->out);
+    if (asked->after.len == 0 && !hub_is_gated(hub_toolset_hub(toolset))) {
+        hub_left_out_add(toolset, asked->sight.exposure, LEFT_OUT_SHOWN, asked->out);
+    }
     describe_tools(asked, &tools, &scratch);
     hub_buf_add_char(asked->out, '}');
     if (!hub_buf_ok(&scratch)) {

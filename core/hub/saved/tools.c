@@ -399,7 +399,7 @@ static void delete_saved(hub_call *call, const hub_way *way)
 #define BUILD_REPLACE FLAG("replace", "Also one of that name")
 #define BUILD_EQUIP   FLAG("autoEquip", "Equip it, too")
 #define BUILD_SHARE   FLAG("share", "For all; needs scope admin")
-#define BUILD_NAME    TEXT("name", "2 to 50 of a-z, 0-9, -") "," TEXT("description", "What it is for")
+#define BUILD_NAME    TEXT("name", "2 to 50 of a-z, 0-9, -") "," TEXT("description", "Purpose")
 #define BUILD_SHOWN                                                                                \
     OBJECT "\"properties\":{" BUILD_NAME "," BUILD_TOOLS "," BUILD_MATCH "," BUILD_FROM            \
            "," BUILD_REPLACE "," BUILD_EQUIP "," BUILD_SHARE "}}"

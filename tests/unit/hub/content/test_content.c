@@ -528,7 +528,8 @@ static void test_not_implemented(void **state)
     start_one(&e);
     client *c = client_open(&fixture, MODERN);
     assert_contains(ask(c, "prompts/get", "\"name\":\"t__p\""),
-                    "\"error\":{\"code\":-32601,\"message\":\"no such thing\"}");
+                    "\"error\":{\"code\":-32601,\"message\":\"no such thing\",\"data\":"
+                    "{\"code\":\"TOOL_NOT_IMPLEMENTED\",\"retryable\":false}}");
     fixture_stop(&fixture);
 }
 

@@ -166,11 +166,25 @@ async function ruleOf(id, me) {
     answer];
 }
 
+// What model APIs refuse, so that clients may drop the tool: as `patchbay check --connect` has it (core/cli/advice.c).
+const REFUSED = ["oneOf", "anyOf", "allOf", "enum", "not"];
+
+function refusalOf(schema) {
+  const keywords = REFUSED.filter((one) => Object.hasOwn(schema, one));
+  const names = Object.keys(schema.properties ?? {}).filter((one) => !/^[A-Za-z0-9_.-]{1,64}$/.test(one));
+  return [keywords.length > 0 ? `${keywords.join(", ")} at the top of its input schema (an override with flat: true leaves these out)` : null,
+    names.length > 0 ? `the argument ${names[0]}${names.length > 1 ? `, and ${names.length - 1} more` : ""}` : null].filter(Boolean).join("; ");
+}
+
 export async function tool(id, me) {
   const one = await get(`/tools/${encodeURIComponent(id)}`);
   const rule = await ruleOf(id, me);
   const facts = [["Toolset", one.toolset], ["Name for clients", one.name ?? "not shown to you"], ["Size", `${one.bytes} bytes, about ${one.tokens} tokens`],
     ["Says that it only reads", one.readOnly ? "yes" : "no"], ["May destroy", one.destructive ? "yes" : "no"], ["Withheld", one.withheld ? "yes" : "no"]];
+  const refusal = refusalOf(one.definition.inputSchema);
+  if (refusal !== "") {
+    facts.push(["Model APIs may refuse it", refusal]);
+  }
   return [h("h2", {}, visible(id)), one.definition.description ? h("p", {}, visible(one.definition.description)) : null,
     table("Facts", [["Fact", ([name]) => name], ["Value", ([, value]) => visible(value)]], facts),
     ...(one.name ? playground(one) : [h("p", { class: "quiet" }, "You are not shown this tool, so you cannot call it: its toolset is off for you, or a rule hides it.")]),

@@ -122,6 +122,7 @@ for (const [name, size, scheme] of SIZES) {
             await page.getByLabel('Words').fill('now');
             await page.getByRole('link', { name: 'time:now' }).click();
             await page.getByRole('heading', { name: 'time:now' }).waitFor();
+            assert.equal(await page.getByText('Model APIs may refuse it').count(), 0);
             await check(page);
             await page.getByLabel('zone').fill('Europe/Berlin');
             await page.getByRole('button', { name: 'Call' }).click();
@@ -234,6 +235,8 @@ describe('those who want more', () => {
         await page.goto(`${server.url}/ui/#/tools?toolset=evil`);
         await page.getByRole('link', { name: 'evil:attack' }).click();
         await page.getByRole('heading', { name: 'evil:attack' }).waitFor();
+        const refused = await page.getByRole('row', { name: 'Model APIs may refuse it' }).innerText();
+        assert.match(refused, /anyOf, not at the top .*; the argument <\/script>/);
         await page.getByRole('button', { name: 'Call' }).click();
         await page.getByText(/It has answered|It reports an error/).waitFor();
         await view(page, 'Live');

@@ -984,6 +984,14 @@ class HubTest(unittest.TestCase):
     def modern(self, *args, capabilities=None, **options):
         return ModernClient(self.hub(*args, **options), capabilities)
 
+    def hanging_resolver(self):
+        """The environment of a hub for which names that end in .hangs are looked up until the FIFO is opened and closed; and the FIFO."""
+        fifo, library = self.home / "resolver", self.home / "hanging_resolver.so"
+        os.mkfifo(fifo)
+        subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", library, SUPPORT / "hanging_resolver.c"], check=True)
+        sanitizers = "detect_odr_violation=0:intercept_tls_get_addr=0:verify_asan_link_order=0"
+        return {"LD_PRELOAD": str(library), "PATCHBAY_TEST_RESOLVER": str(fifo), "ASAN_OPTIONS": sanitizers}, fifo
+
     def replace_manifest(self, hub, manifest, path=None):
         """Put another manifest in the place of the hub's and wait until it is taken: one change, one reload, without SIGHUP."""
         path = path or self.home / "patchbay.json"

@@ -3,6 +3,7 @@
 """A store that several hubs share, in a server of the distribution: `state: valkey://…` (docs/SCALE.md)."""
 
 import json
+import os
 import re
 import secrets
 import signal
@@ -117,6 +118,19 @@ class Hubs(Shared):
 
         self.assertNotIn("hiredis", loaded(self.manifest(state="off")))
         self.assertIn("hiredis", loaded(self.manifest()))
+
+    def test_a_name_that_is_looked_up_without_end_holds_nothing_up(self):
+        env, fifo = self.hanging_resolver()
+        hub = self.daemon("--http", 0, manifest=self.manifest(state={"url": "valkey://name.hangs:6379"}), env=env)
+        server = Server(self, hub)
+        waiting = server.connection()
+        waiting.send(server.modern_bytes("tools/list"))
+        self.addCleanup(os.close, os.open(fifo, os.O_WRONLY))  # returns when the resolver is at it
+        for _ in range(20):
+            self.assertIn("result", server.call(ALPHA).message.data)
+        self.assertEqual(self.shown(server), {ALPHA})
+        hub.wait_log("state.unavailable")
+        hub.finish()  # nor is the end of the hub held up
 
     def test_what_is_chosen_at_one_is_there_at_the_other_once(self):
         (one, here), (_, there) = self.served(), self.served()

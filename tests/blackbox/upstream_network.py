@@ -6,7 +6,6 @@ import os
 import socket
 import ssl
 import struct
-import subprocess
 import sys
 import threading
 
@@ -231,14 +230,7 @@ class Proxies(Network):
 class Names(Network):
     def setUp(self):
         super().setUp()
-        self.fifo = self.home / "resolver"
-        os.mkfifo(self.fifo)
-        library = self.home / "hanging_resolver.so"
-        subprocess.run(
-            [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", library, SUPPORT / "hanging_resolver.c"], check=True
-        )
-        sanitizers = "detect_odr_violation=0:intercept_tls_get_addr=0:verify_asan_link_order=0"
-        self.env = {"LD_PRELOAD": str(library), "PATCHBAY_TEST_RESOLVER": str(self.fifo), "ASAN_OPTIONS": sanitizers}
+        self.env, self.fifo = self.hanging_resolver()
 
     def test_the_resolver_of_these_tests_is_used(self):
         upstream = self.upstream()

@@ -41,22 +41,25 @@ static bool pass_number(const char **at, const char *end)
            (hub_json_to_double(hub_str_between(begin, next), &number) && isfinite(number));
 }
 
+/* Behind the quote that ends a string; `at` is behind the one that begins it. */
+static const char *pass_text(const char *at, const char *end)
+{
+    while ((at = hub_json_skip_plain(at, end)) < end && *at != '"') {
+        at += *at == '\\' && end - at > 1 ? 2 : 1;
+    }
+    return at < end ? at + 1 : end;
+}
+
 static bool has_infinite_number(hub_str json)
 {
     const char *end = json.ptr + json.len;
-    bool is_text = false;
     for (const char *at = json.ptr; at < end;) {
-        if (is_text) {
-            at = hub_json_skip_plain(at, end);
-        } else if (hub_json_is_digit(*at)) {
-            if (!pass_number(&at, end)) {
-                return true;
-            }
-            continue;
-        }
-        if (at < end) {
-            is_text = is_text != (*at == '"');
-            at += *at == '\\' ? 2 : 1;
+        if (*at == '"') {
+            at = pass_text(at + 1, end);
+        } else if (!hub_json_is_digit(*at)) {
+            at++;
+        } else if (!pass_number(&at, end)) {
+            return true;
         }
     }
     return false;

@@ -70,9 +70,9 @@ static int conclude(const hub_audit_verifier *verifier)
     if (found.unlinked > 0) {
         (void)fprintf(stderr,
                       "note: %" PRIu64
-                      " line%s at the beginning of an older version, which did not link them: "
-                      "nothing is known of these\n",
-                      found.unlinked, ending(found.unlinked));
+                      " line%s at the beginning cannot be verified: an older version, which did "
+                      "not link lines, has written %s\n",
+                      found.unlinked, ending(found.unlinked), found.unlinked == 1 ? "it" : "them");
     }
     if (found.problems > 0) {
         (void)printf("%" PRIu64 " problem%s in %" PRIu64 " line%s\n", found.problems,

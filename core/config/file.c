@@ -67,7 +67,7 @@ static hub_err read_all(int fd, bool is_pipe, const char *path, hub_buf *out, hu
         if (count == 0) {
             return HUB_OK;
         }
-        if (count < 0 && (errno == EINTR || errno == EAGAIN)) {
+        if (count < 0 && (errno == EINTR || (is_pipe && errno == EAGAIN))) {
             continue;
         }
         if (count < 0) {

@@ -2,8 +2,8 @@
 #include "modules/crash.h"
 
 #include <signal.h>
-#include <string.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {

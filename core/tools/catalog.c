@@ -343,6 +343,10 @@ void hub_catalog_unref(hub_catalog *catalog)
     for (size_t i = 0; i < catalog->count; i++) {
         catalog_free_item(&catalog->items[i]);
     }
+    for (size_t i = 0; i < HUB_CATALOG_KEPT; i++) {
+        free(catalog->left_out[i].name);
+        free(catalog->left_out[i].text);
+    }
     hub_arena_destroy(catalog->own);
     free(catalog->items);
     free(catalog->digests);

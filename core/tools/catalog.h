@@ -83,8 +83,8 @@ typedef struct hub_item_digest {
 #define HUB_CATALOG_KEPT 10
 
 typedef struct hub_left_out {
-    const char *name; /* as far as it is shown */
-    const char *text; /* what the log says of it */
+    char *name; /* as far as it is shown */
+    char *text; /* what the log says of it */
 } hub_left_out;
 
 typedef struct hub_catalog {
@@ -97,7 +97,7 @@ typedef struct hub_catalog {
     size_t count;
     hub_item_digest *digests; /* of the items; NULL: nobody has asked yet */
     hub_catalog_rules rules;  /* its texts belong to `own` */
-    hub_arena *own;           /* what overrides have made, pins, and `left_out`; NULL: nothing */
+    hub_arena *own;           /* what overrides have made, and pins; NULL: nothing */
     hub_left_out left_out[HUB_CATALOG_KEPT];
     size_t left_out_count;  /* of items; only the first HUB_CATALOG_KEPT are named */
     hub_pin_report *pinned; /* what pins have found; NULL: there are none */

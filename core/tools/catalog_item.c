@@ -22,17 +22,9 @@ enum { TAGS, CATEGORY, UI, UI_URI, META_MEMBERS };
 /* The most of a name, or of what stands in its place, that a report shows. */
 enum { SHOWN_BYTES = HUB_LIMIT_TOOL_NAME_BYTES };
 
-static void add_saying(const hub_catalog_reading *parser, hub_str name, const char *what,
-                       const char *reason, hub_buf *text)
-{
-    bool cut = name.len > SHOWN_BYTES;
-    name.len = cut ? SHOWN_BYTES : name.len;
-    hub_buf_printf(text, "%s \"" HUB_STR_FMT "%s\" %s: %s", parser->kind->noun, HUB_STR_ARG(name),
-                   cut ? "…" : "", what, reason);
-}
-
-/* Say of an item what becomes of it, and why. */
-void catalog_tell(hub_catalog_reading *parser, hub_str name, const char *what, const char *reason)
+/* Say it; `kept` (NULL: nowhere) remembers it for who asks later, where there is memory for that. */
+static void say(hub_catalog_reading *parser, hub_str name, const char *what, const char *reason,
+                hub_left_out *kept)
 {
     if (parser->told == HUB_CATALOG_TOLD) {
         parser->untold++;
@@ -41,40 +33,30 @@ void catalog_tell(hub_catalog_reading *parser, hub_str name, const char *what, c
     parser->told++;
     hub_buf text;
     hub_buf_init(&text, 1024);
-    add_saying(parser, name, what, reason, &text);
+    bool cut = name.len > SHOWN_BYTES;
+    name.len = cut ? SHOWN_BYTES : name.len;
+    hub_buf_printf(&text, "%s \"" HUB_STR_FMT "%s\" %s: %s", parser->kind->noun, HUB_STR_ARG(name),
+                   cut ? "…" : "", what, reason);
     if (hub_buf_ok(&text)) {
         parser->on_drop(parser->ctx, hub_buf_str(&text));
+    }
+    if (hub_buf_ok(&text) && kept != NULL) {
+        kept->name = hub_str_dup(name);
+        kept->text = hub_str_dup(hub_buf_str(&text));
     }
     hub_buf_fini(&text);
 }
 
-/* For who asks later. Without memory it is in the log alone. */
-static void keep_left_out(hub_catalog_reading *parser, hub_str name, const char *reason)
+void catalog_tell(hub_catalog_reading *parser, hub_str name, const char *what, const char *reason)
 {
-    hub_catalog *catalog = parser->catalog;
-    size_t at = catalog->left_out_count++;
-    if (at >= HUB_CATALOG_KEPT) {
-        return;
-    }
-    if (catalog->own == NULL) {
-        catalog->own = hub_arena_create(SIZE_MAX / 4);
-    }
-    hub_buf text;
-    hub_buf_init(&text, 1024);
-    add_saying(parser, name, "is left out", reason, &text);
-    name.len = name.len < SHOWN_BYTES ? name.len : SHOWN_BYTES;
-    if (catalog->own != NULL && hub_buf_ok(&text)) {
-        catalog->left_out[at] =
-            (hub_left_out){.name = hub_arena_strdup(catalog->own, name),
-                           .text = hub_arena_strdup(catalog->own, hub_buf_str(&text))};
-    }
-    hub_buf_fini(&text);
+    say(parser, name, what, reason, NULL);
 }
 
 static void drop(hub_catalog_reading *parser, hub_str name, const char *reason)
 {
-    keep_left_out(parser, name, reason);
-    catalog_tell(parser, name, "is left out", reason);
+    hub_catalog *catalog = parser->catalog;
+    size_t at = catalog->left_out_count++;
+    say(parser, name, "is left out", reason, at < HUB_CATALOG_KEPT ? &catalog->left_out[at] : NULL);
 }
 
 /* Find the wanted members in one pass. False when one of them occurs twice: of such an object a

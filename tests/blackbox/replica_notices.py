@@ -3,17 +3,15 @@
 """What changes at one of three replicas is told to each client that it concerns, at all of them, once and in its order
 (docs/SCALE.md, Changes). How long that takes is measured by bench/replicas_notices.py."""
 
-import json
 import unittest
 
 from http_client import Server
-from mcp import LIST_CHANGED, fixture, main
-from state_shared import Shared
+from mcp import LIST_CHANGED, main
+from state_shared import ALPHA, BETA, Volume
 from valkey import PROGRAM
 
-ALPHA, BETA, GAMMA = "alpha__one", "beta__two", "gamma__three"
+GAMMA = "gamma__three"
 GROUPS = {"name": "home", "meta_tools": ["toolsets", "saved"]}
-TOOLSETS = {"alpha": fixture("one"), "beta": fixture("two", active=False)}
 
 
 class Reader:
@@ -34,7 +32,7 @@ class Reader:
 
 
 @unittest.skipUnless(PROGRAM, "neither valkey-server nor redis-server is installed")
-class Notices(Shared):
+class Notices(Volume):
     """A client of each era of each of two principals at each replica."""
 
     def setUp(self):
@@ -43,7 +41,6 @@ class Notices(Shared):
         for name in ("ann", "bob"):
             done = self.cli("token", "new", name, "--tokens", self.tokens, modules=False)
             self.headers[name] = {"Authorization": f"Bearer {done.stdout.strip()}"}
-        self.path = self.home / "replicas.json"
         self.write()
         self.patchbay("lock")
         self.hubs = [self.daemon("--http", 0, files=[self.path]) for _ in range(3)]
@@ -54,15 +51,7 @@ class Notices(Shared):
         }
 
     def write(self, *toolsets):
-        manifest = self.manifest(hub=GROUPS, policy={"pinned": "withhold", "new_tools": "withhold"}, auth={"tokens": str(self.tokens)}, limits={"drain_timeout": "200ms"})
-        manifest["toolsets"] = {**TOOLSETS, **{name: fixture("three") for name in toolsets}}
-        partial = self.path.with_suffix(".partial")
-        partial.write_text(json.dumps(manifest), encoding="utf-8")
-        partial.replace(self.path)
-
-    def patchbay(self, *words):
-        done = self.cli(*words, files=[self.path])
-        self.assertEqual(done.returncode, 0, done.stderr)
+        super().write(*toolsets, hub=GROUPS, auth={"tokens": str(self.tokens)})
 
     def do(self, number, tool, **arguments):
         """By ann, at one of the replicas."""

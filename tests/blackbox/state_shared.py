@@ -210,11 +210,15 @@ class Hubs(Shared):
         one.wait_until(lambda: "enabled" in self.valkey.say("HVALS patchbay:state:records"), "what could not be kept")
 
 
-class OneFile(Shared):
+class Volume(Shared):
     """Hubs that read one file, as replicas do that have it from one volume."""
 
-    def write(self, *toolsets):
-        manifest = self.manifest(policy={"pinned": "withhold", "new_tools": "withhold"}, limits={"drain_timeout": "200ms"})
+    def setUp(self):
+        super().setUp()
+        self.path = self.home / "replicas.json"
+
+    def write(self, *toolsets, **more):
+        manifest = self.manifest(policy={"pinned": "withhold", "new_tools": "withhold"}, limits={"drain_timeout": "200ms"}, **more)
         manifest["toolsets"] = {**TOOLSETS, **{name: fixture("three") for name in toolsets}}
         partial = self.path.with_suffix(".partial")
         partial.write_text(json.dumps(manifest), encoding="utf-8")
@@ -224,6 +228,8 @@ class OneFile(Shared):
         done = self.cli(*words, files=[self.path])
         self.assertEqual(done.returncode, 0, done.stderr)
 
+
+class OneFile(Volume):
     def assertNews(self, *shown):
         """Each client of both is told, once: what it hears next is the next news."""
         for server, stream in self.clients:
@@ -231,7 +237,6 @@ class OneFile(Shared):
             self.assertEqual(self.shown(server), set(shown))
 
     def test_what_is_approved_and_reloaded_is_so_at_both_once(self):
-        self.path = self.home / "replicas.json"
         self.write()
         self.patchbay("lock")
         hubs = [self.daemon("--http", 0, files=[self.path]) for _ in range(2)]

@@ -173,25 +173,44 @@ static bool is_token_char(char c)
            (c != '\0' && strchr("-._~+/=", c) != NULL);
 }
 
+/* A mark that tokens follow. It ends with a character that is rarer than letters. */
+typedef struct mark {
+    hub_str text;
+    bool has_case; /* it is written like this, and in no other way */
+} mark;
+
+/* Where the mark stands first, from `from` on, with room for a token behind it; SIZE_MAX: nowhere. */
+static size_t find_mark(hub_str text, size_t from, const mark *of)
+{
+    size_t before = of->text.len - 1;
+    size_t end = text.len > LEAST_TOKEN_BYTES ? text.len - LEAST_TOKEN_BYTES : 0;
+    for (size_t at = from + before; at < end; at++) {
+        const char *last = memchr(text.ptr + at, of->text.ptr[before], end - at);
+        if (last == NULL) {
+            break;
+        }
+        at = (size_t)(last - text.ptr);
+        hub_str here = {.ptr = last - before, .len = of->text.len};
+        if (of->has_case ? hub_str_eq(here, of->text) : hub_str_eq_nocase(here, of->text)) {
+            return at - before;
+        }
+    }
+    return SIZE_MAX;
+}
+
 /* What follows a mark is a token, if it is long enough. */
-static bool find_marked(hub_str text, hub_str mark, uint32_t *marks)
+static bool find_marked(hub_str text, const mark *of, uint32_t *marks)
 {
     bool found = false;
     size_t at = 0;
-    while (at + mark.len < text.len) {
-        hub_str here = {.ptr = text.ptr + at, .len = mark.len};
-        size_t end = at + mark.len;
-        bool may_be =
-            (text.ptr[at] | 0x20) == (mark.ptr[0] | 0x20); /* letters, whatever the case */
-        if (!may_be || !hub_str_eq_nocase(here, mark)) {
-            at++;
-            continue;
-        }
+    while ((at = find_mark(text, at, of)) != SIZE_MAX) {
+        size_t begin = at + of->text.len;
+        size_t end = begin;
         while (end < text.len && is_token_char(text.ptr[end])) {
             end++;
         }
-        if (end - at - mark.len >= LEAST_TOKEN_BYTES) {
-            uint32_t len = (uint32_t)(end - at - mark.len);
+        if (end - begin >= LEAST_TOKEN_BYTES) {
+            uint32_t len = (uint32_t)(end - begin);
             found = true;
             if (marks == NULL) {
                 return true;
@@ -206,11 +225,10 @@ static bool find_marked(hub_str text, hub_str mark, uint32_t *marks)
 /* Bearer tokens of anybody (RFC 6750), and the hub's own. */
 static bool find_tokens(hub_str text, uint32_t *marks)
 {
-    bool found = find_marked(text, HUB_STR("Bearer "), marks);
-    if (hub_str_find(text, HUB_STR("pbt_")) != SIZE_MAX) {
-        found = find_marked(text, HUB_STR("pbt_"), marks) || found;
-    }
-    return found;
+    static const mark BEARER = {.text = {.ptr = "Bearer ", .len = 7}};
+    static const mark OWN = {.text = {.ptr = "pbt_", .len = 4}, .has_case = true};
+    bool found = find_marked(text, &BEARER, marks);
+    return find_marked(text, &OWN, marks) || found;
 }
 
 static bool find_all(hub_str text, uint32_t *marks)
@@ -259,7 +277,7 @@ static bool redact_locked(hub_str text, hub_buf *out)
 
 bool hub_redact(hub_str text, hub_buf *out)
 {
-    if (text.len == 0) {
+    if (text.len == 0 || (!atomic_load(&registry.has_any) && !find_tokens(text, NULL))) {
         return false;
     }
     (void)pthread_mutex_lock(&registry.lock); /* a static mutex: cannot fail */

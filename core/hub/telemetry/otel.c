@@ -15,8 +15,6 @@ const char *const HUB_OTEL_SIGNAL_WORDS[HUB_OTEL_SIGNALS] = {"traces", "metrics"
 /* The same, as variables have them. */
 static const char *const UPPER[HUB_OTEL_SIGNALS] = {"TRACES", "METRICS", "LOGS"};
 
-#define ALL_TRACES ((uint64_t)1 << 63)
-
 enum { NAME_BYTES = 64 };
 
 /* ---- one variable ---------------------------------------------------------------------------- */
@@ -373,14 +371,14 @@ static uint64_t read_ratio(const hub_otel_source *source)
     hub_str value = get(source, NAME);
     double ratio = 1.;
     if (value.len == 0) {
-        return ALL_TRACES;
+        return HUB_OTEL_ALL_TRACES;
     }
     if (hub_json_check(value, NULL, NULL) != HUB_OK || !hub_json_to_double(value, &ratio) ||
         !(ratio >= 0. && ratio <= 1.)) {
         ignore(source, NAME, "it is not a number from 0 to 1, as 0.01");
-        return ALL_TRACES;
+        return HUB_OTEL_ALL_TRACES;
     }
-    return (uint64_t)(ratio * (double)ALL_TRACES);
+    return (uint64_t)(ratio * (double)HUB_OTEL_ALL_TRACES);
 }
 
 static hub_otel_sampler read_sampler(const hub_otel_source *source)
@@ -388,7 +386,7 @@ static hub_otel_sampler read_sampler(const hub_otel_source *source)
     static const char *const NAME = "OTEL_TRACES_SAMPLER";
     static const char PARENT[] = "parentbased_";
     hub_str value = get(source, NAME);
-    hub_otel_sampler sampler = {.asks_parent = true, .bound = ALL_TRACES};
+    hub_otel_sampler sampler = {.asks_parent = true, .bound = HUB_OTEL_ALL_TRACES};
     if (value.len == 0) {
         return sampler;
     }

@@ -35,11 +35,13 @@ typedef struct hub_otel_batch {
     uint32_t most;     /* in one request */
 } hub_otel_batch;
 
+#define HUB_OTEL_ALL_TRACES (UINT64_C(1) << 63)
+
 /* Which traces that begin at the hub are recorded: those whose id, read as a number of 63 bits, is
  * below `bound`. */
 typedef struct hub_otel_sampler {
     bool asks_parent; /* one that began elsewhere is recorded if that is said */
-    uint64_t bound;   /* 2^63: all; 0: none */
+    uint64_t bound;   /* HUB_OTEL_ALL_TRACES; 0: none */
 } hub_otel_sampler;
 
 typedef struct hub_otel_settings {

@@ -396,9 +396,10 @@ static void set_options(hub_fetch *fetch, const hub_fetch_request *request)
         (void)curl->easy_setopt(easy, CURLOPT_CAINFO, request->ca);
         (void)curl->easy_setopt(easy, CURLOPT_CAPATH, NULL);
     }
-    if (fetch->form.len > 0) {
-        (void)curl->easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)fetch->form.len);
-        (void)curl->easy_setopt(easy, CURLOPT_POSTFIELDS, fetch->form.ptr);
+    hub_str body = request->json.len > 0 ? request->json : hub_buf_str(&fetch->form);
+    if (body.len > 0) {
+        (void)curl->easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)body.len);
+        (void)curl->easy_setopt(easy, CURLOPT_POSTFIELDS, body.ptr);
     }
 }
 
@@ -457,7 +458,6 @@ hub_err hub_fetch_start(hub_fetcher *fetcher, const hub_fetch_request *request,
                         hub_fetch_on_end *on_end, void *ctx, hub_fetch **ret_fetch,
                         hub_error *reterr)
 {
-    size_t body_len = request->json.len + request->form.len;
     if (!request->is_plain_ok && !hub_fetch_may(request->url)) {
         return hub_fail(reterr, HUB_EDENIED, "%.200s is not https", request->url);
     }
@@ -474,8 +474,8 @@ hub_err hub_fetch_start(hub_fetcher *fetcher, const hub_fetch_request *request,
     fetch->ctx = ctx;
     hub_buf_init_secret(&fetch->body, HUB_LIMIT_JWKS_BYTES);
     hub_buf_init(&fetch->challenge, HUB_LIMIT_CHALLENGE_BYTES);
-    hub_buf_init_secret(&fetch->form, body_len);
-    hub_buf_add(&fetch->form, request->json.len > 0 ? request->json : request->form);
+    hub_buf_init_secret(&fetch->form, request->form.len);
+    hub_buf_add(&fetch->form, request->form);
     fetch->next = fetcher->fetches;
     if (fetch->next != NULL) {
         fetch->next->prev = fetch;

@@ -9,21 +9,24 @@
 #include <ev.h>
 #include <stdlib.h>
 
-typedef struct record {
-    char *text;
-    size_t len;
-} record;
+/* Records that leave together. */
+typedef struct batch {
+    struct batch *next; /* younger */
+    size_t count;
+    size_t bytes; /* of the records alone */
+    hub_buf body; /* of the request: its head, and the records; its tail once it leaves */
+} batch;
 
 struct hub_exporter {
     struct ev_loop *loop;
     hub_fetcher *fetcher;
     hub_exporter_options options;
-    record *ring; /* of options.batch->queue places */
-    size_t first; /* the oldest */
-    size_t count;
+    batch *oldest; /* NULL: nothing waits */
+    batch *newest;
+    size_t count; /* records in all of them */
     size_t bytes;
-    size_t leaving; /* of them, from the oldest on, in the request under way */
-    unsigned tries; /* that have failed, of that batch */
+    bool is_leaving; /* the oldest: it gets no more records */
+    unsigned tries;  /* that have failed, of that batch */
     bool is_hurried;
     hub_fetch *fetch; /* NULL: no request is under way */
     ev_timer timer;   /* when the next batch leaves, or the same one again */
@@ -35,25 +38,75 @@ static const char *word_of(const hub_exporter *exporter)
     return HUB_OTEL_SIGNAL_WORDS[exporter->options.signal];
 }
 
-static record *record_at(const hub_exporter *exporter, size_t at)
+/* ---- batches --------------------------------------------------------------------------------- */
+
+/* Whether another record of that length still goes with the newest batch. */
+static bool takes(const hub_exporter *exporter, size_t len)
 {
-    return &exporter->ring[(exporter->first + at) % exporter->options.batch->queue];
+    const batch *newest = exporter->newest;
+    return newest != NULL && !(exporter->is_leaving && newest == exporter->oldest) &&
+           newest->count < exporter->options.batch->most &&
+           (newest->count == 0 || newest->bytes + len <= HUB_LIMIT_OTEL_BODY_BYTES);
+}
+
+/* The one that the next record goes with; NULL when out of memory. */
+static batch *batch_for(hub_exporter *exporter, size_t len)
+{
+    if (takes(exporter, len)) {
+        return exporter->newest;
+    }
+    batch *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return NULL;
+    }
+    hub_buf_init(&made->body, SIZE_MAX / 4);
+    hub_buf_add(&made->body, exporter->options.head);
+    if (!hub_buf_ok(&made->body)) {
+        free(made);
+        return NULL;
+    }
+    if (exporter->newest != NULL) {
+        exporter->newest->next = made;
+    } else {
+        exporter->oldest = made;
+    }
+    exporter->newest = made;
+    return made;
+}
+
+static bool append(hub_exporter *exporter, hub_str record)
+{
+    batch *to = batch_for(exporter, record.len);
+    if (to == NULL || hub_buf_reserve(&to->body, record.len + 1) == NULL) {
+        if (to != NULL) {
+            to->body.failed = HUB_OK; /* what it has still leaves */
+        }
+        return false;
+    }
+    hub_json_add_comma(&to->body);
+    hub_buf_add(&to->body, record);
+    to->count++;
+    to->bytes += record.len;
+    exporter->count++;
+    exporter->bytes += record.len;
+    return true;
+}
+
+/* Let go of the oldest. */
+static void drop_batch(hub_exporter *exporter)
+{
+    batch *oldest = exporter->oldest;
+    exporter->oldest = oldest->next;
+    exporter->newest = oldest->next != NULL ? exporter->newest : NULL;
+    exporter->count -= oldest->count;
+    exporter->bytes -= oldest->bytes;
+    exporter->is_leaving = false;
+    exporter->tries = 0;
+    hub_buf_fini(&oldest->body);
+    free(oldest);
 }
 
 /* ---- one request ----------------------------------------------------------------------------- */
-
-/* Let go of the batch. */
-static void drop_batch(hub_exporter *exporter)
-{
-    for (; exporter->leaving > 0; exporter->leaving--) {
-        record *oldest = record_at(exporter, 0);
-        exporter->bytes -= oldest->len;
-        free(oldest->text);
-        exporter->first = (exporter->first + 1) % exporter->options.batch->queue;
-        exporter->count--;
-    }
-    exporter->tries = 0;
-}
 
 static void start_timer(hub_exporter *exporter, uint64_t wait_ms)
 {
@@ -74,15 +127,16 @@ static void stop_timer(hub_exporter *exporter)
 /* Leave when there are enough of them, or when the oldest has waited long enough. */
 static void plan(hub_exporter *exporter)
 {
-    const hub_otel_batch *batch = exporter->options.batch;
-    if (exporter->fetch != NULL || exporter->leaving > 0 || exporter->count == 0) {
+    const hub_otel_batch *gathered = exporter->options.batch;
+    if (exporter->is_leaving || exporter->count == 0) {
         return;
     }
-    bool is_due = exporter->is_hurried || exporter->count >= batch->most;
+    bool is_due = exporter->is_hurried || exporter->oldest != exporter->newest ||
+                  exporter->oldest->count >= gathered->most;
     if (is_due) {
         stop_timer(exporter);
     }
-    start_timer(exporter, is_due ? 0 : batch->delay_ms);
+    start_timer(exporter, is_due ? 0 : gathered->delay_ms);
 }
 
 /* Records that the collector says it did not take, of a request that succeeded. */
@@ -112,8 +166,8 @@ static uint64_t rejected(const hub_fetched *fetched, size_t most)
 
 static void note_success(hub_exporter *exporter, const hub_fetched *fetched)
 {
-    uint64_t lost = rejected(fetched, exporter->leaving);
-    exporter->numbers.sent += exporter->leaving - lost;
+    uint64_t lost = rejected(fetched, exporter->oldest->count);
+    exporter->numbers.sent += exporter->oldest->count - lost;
     exporter->numbers.dropped += lost;
     if (exporter->numbers.is_failing) {
         exporter->numbers.is_failing = false;
@@ -155,7 +209,7 @@ static bool is_worth_another(const hub_fetched *fetched)
 static void give_up(hub_exporter *exporter, const char *why)
 {
     note_failure(exporter, why, "what cannot be sent is dropped");
-    exporter->numbers.dropped += exporter->leaving;
+    exporter->numbers.dropped += exporter->oldest->count;
     drop_batch(exporter);
 }
 
@@ -177,46 +231,22 @@ static void on_end(void *ctx, const hub_fetched *fetched)
     plan(exporter);
 }
 
-/* Take the next batch: as many as a request may have, at least one. */
-static void choose_batch(hub_exporter *exporter)
-{
-    size_t bytes = 0;
-    while (exporter->leaving < exporter->count &&
-           exporter->leaving < exporter->options.batch->most) {
-        size_t len = record_at(exporter, exporter->leaving)->len + 1;
-        if (exporter->leaving > 0 && bytes + len > HUB_LIMIT_OTEL_BODY_BYTES) {
-            break;
-        }
-        bytes += len;
-        exporter->leaving++;
-    }
-}
-
 static void send_batch(hub_exporter *exporter)
 {
     const hub_otel_target *target = exporter->options.target;
-    hub_buf body;
-    hub_buf_init(&body, SIZE_MAX / 4);
-    hub_buf_add(&body, exporter->options.head);
-    for (size_t i = 0; i < exporter->leaving; i++) {
-        const record *one = record_at(exporter, i);
-        hub_json_add_comma(&body);
-        hub_buf_add(&body, (hub_str){.ptr = one->text, .len = one->len});
-    }
-    hub_buf_add(&body, exporter->options.tail);
+    const hub_buf *body = &exporter->oldest->body;
     hub_error why = {.code = HUB_OK};
-    hub_err err = hub_buf_ok(&body) ? HUB_OK : hub_fail(&why, HUB_ENOMEM, "out of memory");
+    hub_err err = hub_buf_ok(body) ? HUB_OK : hub_fail(&why, HUB_ENOMEM, "out of memory");
     if (err == HUB_OK) {
         const hub_fetch_request request = {.url = target->url,
                                            .ca = target->ca,
-                                           .json = hub_buf_str(&body),
+                                           .json = hub_buf_str(body),
                                            .headers = hub_str_of(target->headers),
                                            .timeout_ms = target->timeout_ms,
                                            .is_plain_ok = true};
         err =
             hub_fetch_start(exporter->fetcher, &request, on_end, exporter, &exporter->fetch, &why);
     }
-    hub_buf_fini(&body);
     if (err != HUB_OK) {
         give_up(exporter, why.text);
         plan(exporter);
@@ -228,36 +258,30 @@ static void on_time(struct ev_loop *loop, ev_timer *timer, int events)
     hub_exporter *exporter = timer->data;
     (void)events;
     ev_ref(loop); /* a timer that is over is stopped */
-    if (exporter->leaving == 0) {
-        choose_batch(exporter);
+    if (!exporter->is_leaving && exporter->count > 0) {
+        exporter->is_leaving = true;
+        hub_buf_add(&exporter->oldest->body, exporter->options.tail);
     }
-    if (exporter->leaving > 0) {
+    if (exporter->is_leaving) {
         send_batch(exporter);
     }
 }
 
 /* ---- its use --------------------------------------------------------------------------------- */
 
-void hub_exporter_put(hub_exporter *exporter, hub_buf *record_text)
+void hub_exporter_put(hub_exporter *exporter, const hub_buf *record)
 {
     if (exporter == NULL) {
-        hub_buf_fini(record_text);
         return;
     }
-    size_t len = record_text->len;
-    bool has_room = hub_buf_ok(record_text) && len > 0 &&
+    bool has_room = hub_buf_ok(record) && record->len > 0 &&
                     exporter->count < exporter->options.batch->queue &&
-                    exporter->bytes + len <= HUB_LIMIT_OTEL_QUEUE_BYTES;
-    char *text = has_room ? hub_buf_take(record_text) : NULL;
-    hub_buf_fini(record_text);
-    if (text == NULL) {
+                    exporter->bytes + record->len <= HUB_LIMIT_OTEL_QUEUE_BYTES;
+    if (has_room && append(exporter, hub_buf_str(record))) {
+        plan(exporter);
+    } else {
         exporter->numbers.dropped++;
-        return;
     }
-    *record_at(exporter, exporter->count) = (record){.text = text, .len = len};
-    exporter->count++;
-    exporter->bytes += len;
-    plan(exporter);
 }
 
 void hub_exporter_note_lost(hub_exporter *exporter, uint64_t count)
@@ -268,7 +292,7 @@ void hub_exporter_note_lost(hub_exporter *exporter, uint64_t count)
 void hub_exporter_hurry(hub_exporter *exporter)
 {
     exporter->is_hurried = true;
-    if (exporter->fetch == NULL && exporter->leaving > 0) {
+    if (exporter->fetch == NULL && exporter->is_leaving) {
         stop_timer(exporter); /* the pause is over: it is now or never */
         start_timer(exporter, 0);
     }
@@ -294,11 +318,6 @@ hub_exporter *hub_exporter_create(struct ev_loop *loop, hub_fetcher *fetcher,
     if (exporter == NULL) {
         return NULL;
     }
-    exporter->ring = calloc(options->batch->queue, sizeof *exporter->ring);
-    if (exporter->ring == NULL) {
-        free(exporter);
-        return NULL;
-    }
     exporter->loop = loop;
     exporter->fetcher = fetcher;
     exporter->options = *options;
@@ -314,8 +333,8 @@ void hub_exporter_destroy(hub_exporter *exporter)
     }
     hub_fetch_cancel(exporter->fetch);
     stop_timer(exporter);
-    exporter->leaving = exporter->count;
-    drop_batch(exporter);
-    free(exporter->ring);
+    while (exporter->oldest != NULL) {
+        drop_batch(exporter);
+    }
     free(exporter);
 }

@@ -28,8 +28,8 @@ hub_exporter *hub_exporter_create(struct ev_loop *loop, hub_fetcher *fetcher,
                                   const hub_exporter_options *options);
 void hub_exporter_destroy(hub_exporter *exporter); /* what waits is lost; NULL is fine */
 
-/* Send a record: JSON text, taken from the buffer, which is empty then. NULL is fine. */
-void hub_exporter_put(hub_exporter *exporter, hub_buf *record);
+/* Send a record: JSON text, which is copied; one that has failed is lost. NULL is fine. */
+void hub_exporter_put(hub_exporter *exporter, const hub_buf *record);
 
 /* So many records were lost before they came here. */
 void hub_exporter_note_lost(hub_exporter *exporter, uint64_t count);

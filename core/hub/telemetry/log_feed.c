@@ -104,6 +104,7 @@ static void on_line(void *ctx, hub_str json)
     hub_buf_init(&text, 4 * HUB_LIMIT_LOG_LINE_BYTES);
     hub_log_feed_write(json, hub_clock_wall_ns(), &text);
     hub_exporter_put(feed->exporter, &text);
+    hub_buf_fini(&text);
     uint64_t lost = hub_log_reader_lost(feed->reader);
     hub_exporter_note_lost(feed->exporter, lost - feed->lost);
     feed->lost = lost;

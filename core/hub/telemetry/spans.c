@@ -44,37 +44,36 @@ static hub_str uri_shown(hub_str uri, bool keeps_content)
     return uri;
 }
 
-/* The key under which the name of what a method is for is told; NULL: none is. */
-static const char *name_key(hub_str method)
+static bool is_of_tool(hub_str method)
 {
-    if (hub_str_is(method, "tools/call")) {
-        return "gen_ai.tool.name";
-    }
-    return hub_str_is(method, "prompts/get") ? "gen_ai.prompt.name" : NULL;
+    return hub_str_is(method, "tools/call");
 }
 
-/* The method, and what it is for: `name` as the other end knows it. With `is_known` that is one of few,
- * and the span is named by it, too. */
-static void describe(hub_span *span, hub_str method, hub_str name, bool is_known)
+/* Whether the name of what a method is for is told. */
+static bool is_named(hub_str method)
 {
-    const char *key = name_key(method);
-    hub_span_set_name(span, method, key != NULL && is_known ? name : HUB_STR_EMPTY);
-    hub_span_add_text(span, "mcp.method.name", method);
-    if (key != NULL) {
-        hub_span_add_text(span, key, name);
-    }
-    if (hub_str_is(method, "tools/call")) {
-        hub_span_add_word(span, "gen_ai.operation.name", HUB_STR("execute_tool"));
+    return is_of_tool(method) || hub_str_is(method, "prompts/get");
+}
+
+/* What the method is for: `name` as the other end knows it. */
+static void describe(hub_span *span, hub_str method, hub_str name)
+{
+    if (is_of_tool(method)) {
+        hub_span_add_text(span, HUB_SPAN_TEXT("gen_ai.tool.name"), name);
+        hub_span_add_word(span, HUB_SPAN_TEXT("gen_ai.operation.name"), HUB_STR("execute_tool"));
+    } else if (is_named(method)) {
+        hub_span_add_text(span, HUB_SPAN_TEXT("gen_ai.prompt.name"), name);
     }
 }
 
 static void add_network(hub_span *span, const char *transport)
 {
-    hub_span_add_word(span, "network.transport", hub_str_of(hub_metrics_network_of(transport)));
+    hub_span_add_word(span, HUB_SPAN_TEXT("network.transport"),
+                      hub_str_of(hub_metrics_network_of(transport)));
     if (strcmp(transport, "http") == 0 || strcmp(transport, "sse") == 0) {
-        hub_span_add_word(span, "network.protocol.name", HUB_STR("http"));
+        hub_span_add_word(span, HUB_SPAN_TEXT("network.protocol.name"), HUB_STR("http"));
     } else if (strcmp(transport, "websocket") == 0) {
-        hub_span_add_word(span, "network.protocol.name", HUB_STR("websocket"));
+        hub_span_add_word(span, HUB_SPAN_TEXT("network.protocol.name"), HUB_STR("websocket"));
     }
 }
 
@@ -82,71 +81,90 @@ static void add_session(hub_span *span, const hub_session *session, bool keeps_c
 {
     add_network(span, hub_session_transport(session));
     if (!hub_session_is_one_request(session)) {
-        hub_span_add_digits(span, "mcp.session.id", hub_session_number(session));
+        hub_span_add_digits(span, HUB_SPAN_TEXT("mcp.session.id"), hub_session_number(session));
     }
     if (keeps_content) {
-        hub_span_add_text(span, "client.address", hub_str_of(hub_session_peer(session)));
+        hub_span_add_text(span, HUB_SPAN_TEXT("client.address"),
+                          hub_str_of(hub_session_peer(session)));
     }
 }
 
 /* Where HTTP says that it came from, which is another matter than the request's own trace. */
-static void add_link(hub_span *span, const hub_request_context *context)
+static void add_link(hub_span_start *start, const hub_request_context *context)
 {
     hub_str header;
     if (context->headers.len > 0 &&
         hub_forwarded_find(context->headers, HUB_STR("traceparent"), &header)) {
-        span->has_link = hub_trace_read(hub_str_trim(header), &span->link);
+        start->has_link = hub_trace_read(hub_str_trim(header), &start->link);
     }
 }
 
-/* The state of the parent's trace, which other vendors read. Longer than everybody has to pass on is
- * left out. spec: W3C Trace Context, 3.3.1.5 */
-static void add_state(hub_span *span, hub_str meta)
+/* The state of the parent's trace, which other vendors read, as a raw string. Longer than everybody has to
+ * pass on is left out. spec: W3C Trace Context, 3.3.1.5 */
+static hub_str state_of(hub_str meta)
 {
     enum { MOST = 512 };
+    hub_str raw = hub_json_get(meta, HUB_STR("tracestate"));
     hub_str state;
-    if (span->is_remote && hub_json_plain(hub_json_get(meta, HUB_STR("tracestate")), &state) &&
-        state.len <= MOST) {
-        hub_buf_add(&span->state, state);
+    return hub_json_plain(raw, &state) && state.len > 0 && state.len <= MOST ? raw : HUB_STR_EMPTY;
+}
+
+/* A request that may be recorded. */
+typedef struct asked {
+    const hub_session *session;
+    const hub_request_context *context;
+    const hub_message *message;
+    hub_str method;    /* as its span is named */
+    bool is_known;     /* its name is one of few: the span is named by it, too */
+    uint64_t since_us; /* monotonic */
+} asked;
+
+static void add_request(hub_span *span, const asked *from, hub_str name, bool keeps,
+                        hub_buf *memory)
+{
+    const hub_message *message = from->message;
+    describe(span, message->method, name);
+    if (hub_str_is(message->method, "resources/read")) {
+        hub_span_add_text(span, HUB_SPAN_TEXT("mcp.resource.uri"),
+                          uri_shown(shown_raw(message->at[HUB_M_URI], memory), keeps));
+    }
+    hub_span_add_text(span, HUB_SPAN_TEXT("jsonrpc.request.id"),
+                      shown_raw(message->at[HUB_M_ID], memory));
+    if (from->context->revision != HUB_REVISION_NONE) {
+        hub_span_add_word(span, HUB_SPAN_TEXT("mcp.protocol.version"),
+                          hub_str_of(hub_revision_date(from->context->revision)));
+    }
+    add_session(span, from->session, keeps);
+    if (keeps) {
+        hub_span_add_content(span, HUB_SPAN_TEXT("gen_ai.tool.call.arguments"),
+                             message->at[HUB_M_ARGUMENTS]);
     }
 }
 
 /* A SERVER span for a request that was looked at, if it is recorded; else NULL. */
-static hub_span *begin_server(hub_telemetry *telemetry, const hub_session *session,
-                              const hub_request_context *context, const hub_message *message,
-                              bool is_known)
+static hub_span *begin_server(hub_telemetry *telemetry, const asked *from)
 {
-    bool keeps = telemetry->settings.keeps_content;
+    const hub_message *message = from->message;
     hub_str meta = message->at[HUB_M_META];
-    char parent[HUB_SPAN_ID_BYTES];
-    hub_trace own;
-    if (hub_str_starts(message->method, HUB_STR(OWN_METHODS)) ||
-        !hub_telemetry_choose(telemetry, meta, &own, parent)) {
-        return NULL;
-    }
-    hub_span *span = hub_span_create(&own, HUB_SPAN_SERVER);
-    if (span == NULL) {
-        return NULL;
-    }
+    hub_span_start start = {
+        .kind = HUB_SPAN_SERVER, .method = message->method, .name = from->method};
     hub_buf memory;
+    if (!hub_telemetry_choose(telemetry, meta, &start.own, start.parent_id) ||
+        hub_str_starts(message->method, HUB_STR(OWN_METHODS))) {
+        return NULL;
+    }
     hub_buf_init(&memory, message->whole.len + 1);
-    memcpy(span->parent_id, parent, sizeof parent);
-    span->is_remote = parent[0] != '\0';
-    add_state(span, meta);
-    add_link(span, context);
-    describe(span, message->method, shown_raw(message->at[HUB_M_NAME], &memory), is_known);
-    if (hub_str_is(message->method, "resources/read")) {
-        hub_span_add_text(span, "mcp.resource.uri",
-                          uri_shown(shown_raw(message->at[HUB_M_URI], &memory), keeps));
-    }
-    hub_span_add_text(span, "jsonrpc.request.id", shown_raw(message->at[HUB_M_ID], &memory));
-    if (context->revision != HUB_REVISION_NONE) {
-        hub_span_add_word(span, "mcp.protocol.version",
-                          hub_str_of(hub_revision_date(context->revision)));
-    }
-    add_session(span, session, keeps);
-    if (keeps) {
-        hub_span_add_content(span, "gen_ai.tool.call.arguments", message->at[HUB_M_ARGUMENTS]);
+    hub_str name =
+        is_named(message->method) ? shown_raw(message->at[HUB_M_NAME], &memory) : HUB_STR_EMPTY;
+    start.is_remote = start.parent_id[0] != '\0';
+    start.state = start.is_remote ? state_of(meta) : HUB_STR_EMPTY;
+    start.target = from->is_known ? name : HUB_STR_EMPTY;
+    start.begin_us = from->since_us;
+    start.begin_ns = hub_clock_wall_ns() - (hub_clock_now_us() - from->since_us) * 1000;
+    add_link(&start, from->context);
+    hub_span *span = hub_span_create(&start);
+    if (span != NULL) {
+        add_request(span, from, name, telemetry->settings.keeps_content, &memory);
     }
     hub_buf_fini(&memory);
     return span;
@@ -155,11 +173,9 @@ static hub_span *begin_server(hub_telemetry *telemetry, const hub_session *sessi
 /* It is over: send it. NULL is fine. */
 static void finish(hub_telemetry *telemetry, hub_span *span, uint64_t now_us)
 {
-    hub_buf text;
     if (span != NULL) {
-        hub_buf_init(&text, SIZE_MAX / 4);
-        hub_span_write(span, now_us, &text);
-        hub_exporter_put(telemetry->exporters[HUB_OTEL_TRACES], &text);
+        hub_span_end(span, now_us);
+        hub_exporter_put(telemetry->exporters[HUB_OTEL_TRACES], &span->text);
         hub_span_destroy(span);
     }
 }
@@ -169,7 +185,7 @@ static void fail_by_code(hub_span *span, int64_t code, hub_str message, bool kee
 {
     char text[24];
     (void)snprintf(text, sizeof text, "%" PRId64, code); /* fits */
-    hub_span_add_text(span, "rpc.response.status_code", hub_str_of(text));
+    hub_span_add_text(span, HUB_SPAN_TEXT("rpc.response.status_code"), hub_str_of(text));
     hub_span_fail(span, hub_str_of(text), keeps_content ? message : HUB_STR_EMPTY);
 }
 
@@ -178,49 +194,55 @@ static void fail_by_code(hub_span *span, int64_t code, hub_str message, bool kee
 void hub_telemetry_answered(const hub_request *request, int code, hub_str message)
 {
     hub_telemetry *telemetry = hub_telemetry_of(hub_session_hub(request->session));
-    hub_span *span = hub_telemetry_look(telemetry, request->message->at[HUB_M_META])
-                         ? begin_server(telemetry, request->session, &request->context,
-                                        request->message, code == 0)
-                         : NULL;
-    if (span == NULL) {
+    if (!hub_telemetry_look(telemetry, request->message->at[HUB_M_META])) {
         return;
     }
-    uint64_t now_us = hub_clock_now_us();
-    uint64_t since_us = request->call != NULL && hub_call_begin_us(request->call) > 0
-                            ? hub_call_begin_us(request->call)
-                            : hub_clock_turn_us();
-    if (since_us < now_us) { /* it is answered already */
-        span->begin_ns -= (now_us - since_us) * 1000;
-        span->begin_us = since_us;
-    }
-    if (code == HUB_RPC_METHOD_NOT_FOUND) {
-        hub_span_set_name(span, HUB_STR("_OTHER"), HUB_STR_EMPTY); /* anybody's word */
-    }
-    if (code != 0) {
+    bool is_anybodys_word = code == HUB_RPC_METHOD_NOT_FOUND;
+    bool has_begun = request->call != NULL && hub_call_begin_us(request->call) > 0;
+    hub_span *span = begin_server(
+        telemetry,
+        &(asked){.session = request->session,
+                 .context = &request->context,
+                 .message = request->message,
+                 .method = is_anybodys_word ? HUB_STR("_OTHER") : request->message->method,
+                 .is_known = code == 0,
+                 .since_us = has_begun ? hub_call_begin_us(request->call) : hub_clock_turn_us()});
+    if (span != NULL && code != 0) {
         fail_by_code(span, code, message, telemetry->settings.keeps_content);
     }
-    finish(telemetry, span, now_us);
+    finish(telemetry, span, hub_clock_now_us());
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-hub_verdict hub_telemetry_begin(hub_call *call, hub_way *way)
+/* Apart, so that a call that is not recorded has no stack to prepare for it. */
+__attribute__((noinline)) static hub_verdict begin_call(hub_telemetry *telemetry, hub_call *call,
+                                                        const hub_way *way)
 {
-    hub_telemetry *telemetry = hub_telemetry_of(hub_toolset_hub(way->toolset));
-    const hub_session *session = hub_call_session(call);
-    if (session == NULL || !hub_telemetry_look(telemetry, way->message->at[HUB_M_META])) {
-        return HUB_PASS;
-    }
-    hub_span *span = begin_server(telemetry, session, hub_call_context(call), way->message, true);
+    hub_span *span = begin_server(telemetry, &(asked){.session = hub_call_session(call),
+                                                      .context = hub_call_context(call),
+                                                      .message = way->message,
+                                                      .method = way->message->method,
+                                                      .is_known = true,
+                                                      .since_us = hub_clock_turn_us()});
     if (span == NULL) {
         return HUB_PASS;
     }
     call_spans *part = hub_call_part_of(call, &HUB_TELEMETRY_STATION);
-    hub_span_add_text(span, "patchbay.toolset", hub_str_of(hub_toolset_key(way->toolset)));
+    hub_span_add_text(span, HUB_SPAN_TEXT("patchbay.toolset"),
+                      hub_str_of(hub_toolset_key(way->toolset)));
     part->telemetry = telemetry;
     part->server = span;
     hub_call_set_trace(call, &span->own);
     return HUB_GO_ON;
+}
+
+hub_verdict hub_telemetry_begin(hub_call *call, hub_way *way)
+{
+    hub_telemetry *telemetry = hub_telemetry_of(hub_toolset_hub(way->toolset));
+    bool is_passed = hub_call_session(call) == NULL ||
+                     !hub_telemetry_look(telemetry, way->message->at[HUB_M_META]);
+    return is_passed ? HUB_PASS : begin_call(telemetry, call, way);
 }
 
 /* The host of an authority, and its port if it says one. */
@@ -247,8 +269,8 @@ static void add_address(hub_span *span, hub_str rest, uint64_t port)
     }
     const char *user = rest.len > 0 ? memchr(rest.ptr, '@', rest.len) : NULL;
     rest = user != NULL ? hub_str_between(user + 1, rest.ptr + rest.len) : rest;
-    hub_span_add_text(span, "server.address", split_port(rest, &port));
-    hub_span_add_number(span, "server.port", (int64_t)port);
+    hub_span_add_text(span, HUB_SPAN_TEXT("server.address"), split_port(rest, &port));
+    hub_span_add_digits(span, HUB_SPAN_NUMBER("server.port"), port);
 }
 
 /* Where the server behind a toolset is: a child at the other end of pipes, or what its URL says. */
@@ -269,7 +291,7 @@ static void add_server(hub_span *span, const hub_toolset *toolset)
         add_network(span, "stdio");
     } else if (hub_str_starts(url, local)) {
         add_network(span, "unix");
-        hub_span_add_text(span, "server.address", hub_str_from(url, local.len));
+        hub_span_add_text(span, HUB_SPAN_TEXT("server.address"), hub_str_from(url, local.len));
     }
     for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
         hub_str scheme = hub_str_of(ROWS[i].scheme);
@@ -309,7 +331,7 @@ static void inject(call_spans *part, patchbay_request *request, bool belongs)
     size_t meta_at = text.len;
     hub_trace_add_meta(&text, meta, &part->client->own, belongs);
     size_t meta_len = text.len - meta_at;
-    bool is_followed = !has_meta && hub_json_count(params) > 0;
+    bool is_followed = !has_meta && hub_str_skip_space(behind).ptr[0] != '}';
     hub_buf_add(&text, is_followed ? HUB_STR(",") : HUB_STR_EMPTY);
     hub_buf_add(&text, behind);
     size_t len = text.len;
@@ -331,28 +353,34 @@ hub_verdict hub_telemetry_hand_over(hub_call *call, hub_handover *handover)
     if (part == NULL || part->client != NULL || hub_toolset_is_native(way->toolset)) {
         return HUB_GO_ON;
     }
-    hub_telemetry *telemetry = hub_telemetry_of(hub_toolset_hub(way->toolset));
-    hub_trace own = hub_telemetry_next(telemetry, &part->server->own);
-    hub_span *span = hub_span_create(&own, HUB_SPAN_CLIENT);
+    hub_telemetry *telemetry = part->telemetry;
+    const hub_span *server = part->server;
+    const hub_message *message = way->message;
+    hub_span_start start = {.own = hub_telemetry_next(telemetry, &server->own),
+                            .kind = HUB_SPAN_CLIENT,
+                            .state = hub_span_state(server),
+                            .method = message->method,
+                            .name = message->method,
+                            .target = is_named(message->method) ? way->name : HUB_STR_EMPTY,
+                            .begin_us = hub_clock_now_us()};
+    memcpy(start.parent_id, server->own.span_id, sizeof start.parent_id);
+    /* By one clock, whatever becomes of the other. */
+    start.begin_ns = server->begin_ns + (start.begin_us - server->begin_us) * 1000;
+    hub_span *span = hub_span_create(&start);
     if (span == NULL) {
         return HUB_GO_ON;
     }
-    const char *protocol = hub_toolset_health_of(way->toolset)->protocol;
-    /* By one clock, whatever becomes of the other. */
-    span->begin_ns = part->server->begin_ns + (span->begin_us - part->server->begin_us) * 1000;
-    memcpy(span->parent_id, part->server->own.span_id, sizeof span->parent_id);
-    if (part->server->state.len > 0) {
-        hub_buf_add(&span->state, hub_buf_str(&part->server->state));
-    }
-    describe(span, way->message->method, way->name, true);
-    if (hub_str_is(way->message->method, "resources/read")) {
-        hub_span_add_text(span, "mcp.resource.uri",
+    describe(span, message->method, way->name);
+    if (hub_str_is(message->method, "resources/read")) {
+        hub_span_add_text(span, HUB_SPAN_TEXT("mcp.resource.uri"),
                           uri_shown(way->name, telemetry->settings.keeps_content));
     }
-    hub_span_add_digits(span, "jsonrpc.request.id", hub_call_id(call));
-    hub_span_add_text(span, "mcp.protocol.version", hub_str_of(protocol));
+    hub_span_add_digits(span, HUB_SPAN_TEXT("jsonrpc.request.id"), hub_call_id(call));
+    hub_span_add_text(span, HUB_SPAN_TEXT("mcp.protocol.version"),
+                      hub_str_of(hub_toolset_health_of(way->toolset)->protocol));
     add_server(span, way->toolset);
-    hub_span_add_text(span, "patchbay.toolset", hub_str_of(hub_toolset_key(way->toolset)));
+    hub_span_add_text(span, HUB_SPAN_TEXT("patchbay.toolset"),
+                      hub_str_of(hub_toolset_key(way->toolset)));
     part->client = span;
     inject(part, &handover->request, part->server->is_remote);
     return HUB_GO_ON;
@@ -373,7 +401,7 @@ static void conclude(hub_span *span, const hub_call *call, const hub_outcome *ou
         bool is_text = keeps && outcome != NULL && outcome->status != PATCHBAY_RESULT;
         hub_span_fail(span, hub_str_of(word), is_text ? outcome->json : HUB_STR_EMPTY);
     } else if (keeps && span->kind == HUB_SPAN_SERVER && hub_call_is_of_tool(call)) {
-        hub_span_add_content(span, "gen_ai.tool.call.result", outcome->json);
+        hub_span_add_content(span, HUB_SPAN_TEXT("gen_ai.tool.call.result"), outcome->json);
     }
     hub_buf_fini(&memory);
 }

@@ -44,6 +44,7 @@ static void send_metrics(hub_telemetry *telemetry)
         hub_buf_init(&text, HUB_LIMIT_OTEL_QUEUE_BYTES);
         hub_metrics_expose_otlp(telemetry->hub, &text);
         hub_exporter_put(telemetry->exporters[HUB_OTEL_METRICS], &text);
+        hub_buf_fini(&text);
     }
 }
 

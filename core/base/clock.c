@@ -56,3 +56,14 @@ int64_t hub_clock_wall_ms(void)
 {
     return (int64_t)(hub_clock_wall_ns() / 1000000u);
 }
+
+const char *hub_clock_text(int64_t since_1970_s, char ret_text[HUB_CLOCK_TEXT_BYTES])
+{
+    time_t seconds = (time_t)since_1970_s;
+    struct tm utc;
+    ret_text[0] = '\0';
+    if (gmtime_r(&seconds, &utc) != NULL) {
+        (void)strftime(ret_text, HUB_CLOCK_TEXT_BYTES, "%Y-%m-%dT%H:%M:%S", &utc); /* fits */
+    }
+    return ret_text;
+}

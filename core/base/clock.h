@@ -22,6 +22,11 @@ void hub_clock_renew_turn(void); /* somebody took long: what comes next has not 
 int64_t hub_clock_wall_ms(void);
 uint64_t hub_clock_wall_ns(void); /* … nanoseconds */
 
+/* "2026-07-28T12:00:00" of seconds since 1970, in UTC and without a zone; "": no calendar has them.
+ * returns: ret_text */
+#define HUB_CLOCK_TEXT_BYTES 32
+const char *hub_clock_text(int64_t since_1970_s, char ret_text[HUB_CLOCK_TEXT_BYTES]);
+
 /* Microseconds on CLOCK_MONOTONIC, for measuring. */
 uint64_t hub_clock_now_us(void);
 

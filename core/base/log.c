@@ -2,6 +2,7 @@
 #include "base/log.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/log_journal.h"
 #include "base/log_out.h"
@@ -11,7 +12,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <time.h>
 
 static const char *const LEVEL_NAMES[] = {"debug", "info", "warning", "error", "off"};
 
@@ -79,13 +79,9 @@ static hub_str cut(hub_str text)
 
 static void add_time(hub_buf *line)
 {
-    struct timespec now = {0};
-    struct tm utc;
-    char text[32] = "";
-    if (clock_gettime(CLOCK_REALTIME, &now) == 0 && gmtime_r(&now.tv_sec, &utc) != NULL) {
-        (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc); /* fits */
-    }
-    hub_buf_printf(line, "%s.%03ldZ", text, now.tv_nsec / 1000000);
+    int64_t now_ms = hub_clock_wall_ms();
+    char text[HUB_CLOCK_TEXT_BYTES];
+    hub_buf_printf(line, "%s.%03dZ", hub_clock_text(now_ms / 1000, text), (int)(now_ms % 1000));
 }
 
 /* The value as it may be shown. `masked` holds it, if it has a secret. */

@@ -2,6 +2,7 @@
 /* patchbay token new|list|revoke: the tokens file, whichever one is meant. */
 #include "cli/cli.h"
 
+#include "base/clock.h"
 #include "config/file.h"
 #include "config/tokens.h"
 #include "wire/json.h"
@@ -161,14 +162,12 @@ static int make_token(const char *path, hub_token *wanted, const char *lifetime)
 
 static void add_time(hub_buf *out, int64_t seconds, const char *zero)
 {
-    time_t when = (time_t)seconds;
-    struct tm utc;
-    if (seconds == 0 || gmtime_r(&when, &utc) == NULL) {
+    char text[HUB_CLOCK_TEXT_BYTES];
+    if (seconds == 0 || hub_clock_text(seconds, text)[0] == '\0') {
         hub_buf_printf(out, "%-21s", zero);
         return;
     }
-    hub_buf_printf(out, "%04d-%02d-%02dT%02d:%02d:%02dZ ", utc.tm_year + 1900, utc.tm_mon + 1,
-                   utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
+    hub_buf_printf(out, "%sZ ", text);
 }
 
 static void add_list(hub_buf *out, const char *what, const hub_names *names)

@@ -13,7 +13,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 static const char *const KEYS[HUB_AUDIT_TEXTS] = {
     [HUB_AUDIT_WHO] = "who",
@@ -95,13 +94,9 @@ hub_audit_record *hub_audit_record_create_look(const hub_audit_look *look)
 
 static void add_time(int64_t since_1970_ms, hub_buf *out)
 {
-    time_t seconds = (time_t)(since_1970_ms / 1000);
-    struct tm utc;
-    char text[32] = "";
-    if (gmtime_r(&seconds, &utc) != NULL) {
-        (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc); /* fits */
-    }
-    hub_buf_printf(out, "{\"time\":\"%s.%03dZ\"", text, (int)(since_1970_ms % 1000));
+    char text[HUB_CLOCK_TEXT_BYTES];
+    hub_buf_printf(out, "{\"time\":\"%s.%03dZ\"", hub_clock_text(since_1970_ms / 1000, text),
+                   (int)(since_1970_ms % 1000));
 }
 
 /* A text of unknown origin as JSON. */

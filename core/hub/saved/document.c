@@ -2,12 +2,13 @@
 #include "hub/saved/document.h"
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "tools/naming.h"
 #include "wire/json.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
     NAME_SHOWN = 60,               /* bytes of a wrong name that is quoted */
@@ -297,12 +298,9 @@ void hub_saved_write(const hub_saved *saved, hub_buf *out)
 
 void hub_saved_now(char ret_text[HUB_SAVED_TIME_BYTES])
 {
-    time_t now = time(NULL);
-    struct tm utc;
-    if (gmtime_r(&now, &utc) == NULL ||
-        strftime(ret_text, HUB_SAVED_TIME_BYTES, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0) {
-        ret_text[0] = '\0'; /* no year that a clock could show */
-    }
+    char text[HUB_CLOCK_TEXT_BYTES];
+    (void)snprintf(ret_text, HUB_SAVED_TIME_BYTES, "%.19sZ", /* fits: nobody's clock is in 10000 */
+                   hub_clock_text(hub_clock_wall_ms() / 1000, text));
 }
 
 hub_err hub_saved_select(const hub_saved *saved, hub_selection **ret_selection)

@@ -9,14 +9,14 @@ function stateOf(toolset) {
   return h("span", { class: `state ${CLASS[status.state] ?? "quiet"}` }, status.state);
 }
 
-function why(status) {
-  return status.lastError ? visible(status.lastError) : "";
+function why(one) {
+  return visible([one.refusedPlugin, one.status.lastError].filter(Boolean).join(" "));
 }
 
 const COLUMNS = [
   ["Toolset", (one) => h("a", { href: `#/toolset/${encodeURIComponent(one.key)}` }, visible(one.key))],
   ["State", stateOf],
-  ["Why", (one) => why(one.status)],
+  ["Why", why],
   ["Tools", (one) => one.status.tools, true],
   ["Calls", (one) => one.status.calls, true],
   ["Errors", (one) => one.status.errors, true],
@@ -47,6 +47,7 @@ export async function toolset(key, again, me) {
   return [
     h("h2", {}, visible(key), " ", stateOf(one)),
     trouble ? alertOf({ message: visible(trouble) }) : null,
+    one.refusedPlugin ? alertOf({ message: visible(one.refusedPlugin) }) : null,
     one.description ? h("p", {}, visible(one.description)) : null,
     h("p", { class: "quiet" }, visible(one.origin || one.module), one.source ? ` (${visible(one.source)})` : ""),
     h("div", { class: "row" },

@@ -125,6 +125,12 @@ static void print_toolset(hub_str toolset)
         }
     }
     cli_print(hub_str_trim(hub_buf_str(&row)));
+    if (hub_json_get(toolset, HUB_STR("refusedPlugin")).len > 0) {
+        hub_buf_clear(&row);
+        hub_buf_add(&row, HUB_STR("  "));
+        add_member(&row, toolset, "refusedPlugin", "");
+        cli_print(hub_buf_str(&row));
+    }
     hub_buf_fini(&row);
 }
 

@@ -216,6 +216,11 @@ static void check_budget(hub_instance *instance, budget begun, const char *entry
     }
 }
 
+const hub_module *hub_instance_module(const hub_instance *instance)
+{
+    return instance->module;
+}
+
 void hub_instance_call(hub_instance *instance, uint64_t call, const patchbay_request *request)
 {
     hub_assert(instance->magic == HUB_INSTANCE_MAGIC);

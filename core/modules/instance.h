@@ -153,6 +153,9 @@ HUB_MUST_CHECK hub_err hub_instance_create(hub_module_env *env, const hub_module
                                            const hub_instance_events *events, void *ctx,
                                            hub_instance **ret_instance, hub_error *reterr);
 
+/* The module of which it is an instance. */
+const hub_module *hub_instance_module(const hub_instance *instance);
+
 /* Hand over a call. May finish it before it returns. */
 void hub_instance_call(hub_instance *instance, uint64_t call, const patchbay_request *request);
 

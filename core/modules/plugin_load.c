@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "modules/crash.h"
 #include "modules/plugin_check.h"
 #include "modules/plugin_trial.h"
@@ -57,6 +58,7 @@ static hub_err add_plugin(const hub_plugin *about, const hub_plugin_image *image
     added->path = copy;
     added->about.path = copy;
     added->about.hash = image->hash;
+    added->about.loaded_ms = hub_clock_wall_ms();
     added->about.generation = next_generation(*newest, about->about.name);
     added->size = image->size;
     added->hash = image->hash;

@@ -277,6 +277,24 @@ const hub_refusal *hub_resolver_refusals(const hub_resolver *resolver, size_t *r
     return resolver->refusals;
 }
 
+const char *hub_resolver_why_refused(const hub_resolver *resolver, hub_str name,
+                                     const char **ret_path)
+{
+    const hub_resolver_file *first = NULL;
+    for (const hub_resolver_file *at = resolver->files; at != NULL; at = at->next) {
+        if (at->is_present && hub_str_eq(at->stem, name) &&
+            (first == NULL || at->folder < first->folder)) {
+            first = at;
+        }
+    }
+    if (first == NULL) {
+        return NULL;
+    }
+    *ret_path = first->path;
+    const char *of_folder = resolver->folders[first->folder].reason;
+    return of_folder != NULL ? of_folder : first->reason;
+}
+
 const hub_module_folder *hub_resolver_folders(const hub_resolver *resolver, size_t *ret_count)
 {
     *ret_count = resolver->folder_count;

@@ -46,6 +46,7 @@ typedef struct hub_module {
     const hub_schema *config_schema; /* NULL: takes no config */
     unsigned generation;             /* 1 for the first of its name, then counting up */
     uint64_t hash;                   /* of the file's bytes */
+    int64_t loaded_ms;               /* when they were read, since 1970 */
     bool is_outside; /* not linked into this process, or not yet: the table has the name, and
                       * nothing to call */
 } hub_module;
@@ -138,6 +139,11 @@ const hub_module *const *hub_resolver_modules(const hub_resolver *resolver, size
 
 /* All refusals, sorted by path; borrowed until the next change. */
 const hub_refusal *hub_resolver_refusals(const hub_resolver *resolver, size_t *ret_count);
+
+/* Why the file of that name, in the first folder that has one, is not what a module runs from; NULL:
+ * it is, or there is no such file. Both texts are borrowed until the next change. */
+const char *hub_resolver_why_refused(const hub_resolver *resolver, hub_str name,
+                                     const char **ret_path);
 
 /* The folders, in their order, as they were at the last scan; borrowed until the next. */
 const hub_module_folder *hub_resolver_folders(const hub_resolver *resolver, size_t *ret_count);

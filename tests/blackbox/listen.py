@@ -35,7 +35,7 @@ USAGE, CONFIG, LISTEN = 2, 3, 4
 TOOLSETS = {"alpha": fixture("one", "hold")}
 
 
-def modern_request(request_id, method, **params):
+def modern_request(request_id, method, /, **params):
     meta = {
         META + "protocolVersion": MODERN,
         META + "clientInfo": {"name": "black-box", "version": "1"},
@@ -54,7 +54,7 @@ class Lines:
         self.lines = self.socket.makefile("rwb")
         self.next_id = 0
 
-    def send(self, method, **params):
+    def send(self, method, /, **params):
         self.next_id += 1
         self.lines.write(json.dumps(modern_request(self.next_id, method, **params)).encode() + b"\n")
         self.lines.flush()
@@ -64,7 +64,7 @@ class Lines:
         line = self.lines.readline()
         return json.loads(line) if line else None
 
-    def request(self, method, **params):
+    def request(self, method, /, **params):
         self.send(method, **params)
         return self.receive()
 

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 
+from listen import Lines
 from mcp import LIST_CHANGED, HubTest, LegacyClient, compile_plugin, main
 
 BARE = "int patchbay_some_symbol = 1;\n"
@@ -129,16 +130,6 @@ class DropIn(Base):
         client.hub.wait_until(
             lambda: client.call("late__ping").result["content"][0]["text"] == "new", "the new plugin"
         )
-
-    def test_a_broken_replacement_keeps_the_old_one(self):
-        compile_plugin(self.plugins, "late", reply="old")
-        client = self.start()
-        broken = self.outside / "late.so"
-        broken.write_text("no library")
-        broken.chmod(0o644)
-        shutil.move(broken, self.plugins / "late.so")
-        self.assertSays(client.hub.wait_log("refused"), "late.so")
-        self.assertEqual(client.call("late__ping").result["content"][0]["text"], "old")
 
     def test_calls_in_flight_end_with_the_old_one(self):
         # A tool that holds its calls; the replacement has the usual tools.
@@ -347,6 +338,79 @@ class Refusals(Base):
         client = self.start()
         self.assertEqual(client.own_names(), ["good__ping"])
         self.assertNotIn("refused", client.hub.log)
+
+
+class Replacements(Base):
+    """A newer build that cannot take over: the one before goes on, and all who look at the hub are told so until a good one comes."""
+
+    def setUp(self):
+        super().setUp()
+        compile_plugin(self.plugins, "late", reply="old")
+        socket = self.home / "hub.sock"
+        self.served = self.daemon("--unix", socket, "--plugins-dir", self.plugins, modules=False)
+        self.served.listening(1)
+        self.lines = Lines(socket)
+        self.addCleanup(self.lines.close)
+
+    def ask(self, method, /, **params):
+        return self.lines.request(method, **params)["result"]
+
+    def assertAnswers(self, text):
+        self.assertEqual(self.ask("tools/call", name="late__ping", arguments={})["content"][0]["text"], text)
+
+    def told(self):
+        """The same by each way to look; None: nothing."""
+        (row,) = self.ask("patchbay/status")["toolsets"]
+        told = row.get("refusedPlugin")
+        self.assertEqual(row["status"]["state"], "ready")
+        described = self.ask("tools/call", name="describe_toolset", arguments={"toolset": "late"})["structuredContent"]
+        one = self.ask("patchbay/api", method="GET", path="/api/v1/toolsets/late")["body"]
+        self.assertEqual((described.get("refusedPlugin"), one.get("refusedPlugin")), (told, told))
+        shown = self.cli("status", "--unix", self.home / "hub.sock")
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertEqual(shown.stdout.splitlines()[3:], [f"  {told}"] if told else [])
+        return told
+
+    def drop(self, text):
+        """What is no library comes in one step."""
+        broken = self.outside / "late.so"
+        broken.write_text(text)
+        broken.chmod(0o644)
+        shutil.move(broken, self.plugins / "late.so")
+
+    def wait(self, event, count):
+        self.served.wait_until(lambda: self.served.log.count(event) == count, f"{count} times {event}")
+
+    def come_good(self, loaded):
+        shutil.move(compile_plugin(self.outside, "late", reply="new"), self.plugins / "late.so")
+        self.wait("resolver.loaded", loaded)
+        self.assertAnswers("new")
+        self.assertIsNone(self.told())
+
+    def test_a_file_that_cannot_be_loaded(self):
+        self.assertAnswers("old")
+        self.assertIsNone(self.told())
+        self.drop("no library")
+        self.wait("resolver.refused", 1)
+        self.assertAnswers("old")
+        self.assertRegex(self.told(), rf"^{self.plugins}/late\.so was refused: .*not a shared object.*; the build that was loaded at "
+                         r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ stays in use$")
+        (self.plugins / "late.so").unlink()  # as a linker does, before it writes another
+        self.wait("resolver.removed", 1)
+        self.assertIsNone(self.told())
+        self.drop("nor is this")
+        self.wait("resolver.refused", 2)
+        self.assertAnswers("old")
+        self.assertSays(self.told(), "not a shared object", "stays in use")
+        self.come_good(2)
+
+    def test_a_build_that_cannot_start(self):
+        self.assertAnswers("old")
+        shutil.move(self.variant("late", LIST="PATCHBAY_FAILED"), self.plugins / "late.so")
+        self.wait("toolset.rebind_failed", 1)
+        self.assertAnswers("old")
+        self.assertSays(self.told(), f'{self.plugins}/late.so was refused: toolset "late": the plugin gave no reason', "stays in use")
+        self.come_good(3)
 
 
 class Explanations(Base):

@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -96,16 +96,23 @@ for (const [name, size, scheme] of SIZES) {
             await close();
         });
 
-        test('that the store cannot be used', async () => {
+        test('that the store cannot be used, and that a plugin was refused', async () => {
+            const newer = join(folder, `newer-${name}`);
+            mkdirSync(newer, { mode: 0o755 });
+            writeFileSync(join(newer, 'time.so'), 'This is no library.\n', { mode: 0o644 });
             const path = join(folder, `store-${name}.json`);
             const state = join(folder, 'none.db');
             writeFileSync(state, 'This is no database, and long enough to be seen not to be one.\n'.repeat(100), { mode: 0o600 });
             writeFileSync(path, JSON.stringify({ listen: [{ http: '127.0.0.1:0', ui: true }], auth: { tokens: tokenFile }, toolsets: { time: {} }, state: { path: state } }));
-            const hub = await serve({ command: HUB, args: ['--config', path, '--plugins-dir', PLUGINS], listens: true });
+            const hub = await serve({ command: HUB, args: ['--config', path, '--plugins-dir', newer, '--plugins-dir', PLUGINS], listens: true });
             await beClient(hub.url, admin, /now/); // somebody has asked the store
             const { page, wrong, close } = await openPage(browser, hub.url, size, scheme);
             await logInAt(page, hub.url, admin);
             await page.getByRole('alert').getByText(/^The store cannot be used.*none\.db/).waitFor();
+            await page.getByRole('table', { name: 'Toolsets' }).getByText(/time\.so was refused: .*stays in use/).waitFor();
+            await check(page);
+            await page.getByRole('link', { name: 'time' }).click();
+            await page.getByRole('alert').getByText(/time\.so was refused: .*stays in use/).waitFor();
             await check(page);
             assert.deepEqual(wrong, []);
             await close();

@@ -201,8 +201,8 @@ struct hub_toolset {
     size_t instances;                    /* of this one that there are */
     uint32_t state;                      /* PATCHBAY_STATE_… */
     char detail[HUB_LIMIT_REASON_BYTES]; /* why, when failed */
-    char unusable
-        [HUB_LIMIT_REASON_BYTES];  /* why it could not be used the last time; empty: it was */
+    /* Why there is no binding, or it is not to the newest module; empty: there is, and it is. */
+    char unusable[HUB_LIMIT_REASON_BYTES];
     hub_toolset_health health;     /* zeros: nothing was said */
     hub_catalog *lists[HUB_KINDS]; /* the last good ones; NULL: not known, or none */
     hub_catalog

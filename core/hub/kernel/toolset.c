@@ -78,7 +78,17 @@ const char *hub_toolset_detail(const hub_toolset *toolset)
 
 const char *hub_toolset_unusable(const hub_toolset *toolset)
 {
-    return toolset->unusable;
+    return toolset->binding == NULL ? toolset->unusable : "";
+}
+
+const char *hub_toolset_not_replaced(const hub_toolset *toolset)
+{
+    return toolset->binding != NULL ? toolset->unusable : "";
+}
+
+const hub_module *hub_toolset_module(const hub_toolset *toolset)
+{
+    return toolset->binding != NULL ? hub_instance_module(toolset->binding->instance) : NULL;
 }
 
 const hub_toolset_health *hub_toolset_health_of(const hub_toolset *toolset)
@@ -250,6 +260,7 @@ static void take_binding(hub_toolset *toolset, hub_binding *binding)
     hub_assert(binding->toolset == toolset && toolset->binding != binding);
     hub_assert(!binding->retired && binding->instance != NULL);
     toolset->binding = binding;
+    toolset->unusable[0] = '\0';
     toolset->health = (hub_toolset_health){.pid = 0};
     toolset->was_used = true;
     toolset->state = binding->first_state;
@@ -333,6 +344,14 @@ static hub_err check_usable(const hub_toolset_settings *settings, hub_error *ret
     return HUB_OK;
 }
 
+/* Whoever asks later is told, too. */
+static hub_err keep_failure(hub_toolset *toolset, hub_err err, const hub_error *why,
+                            hub_error *reterr)
+{
+    hub_binding_keep_text(toolset->unusable, sizeof toolset->unusable, hub_str_of(why->text));
+    return hub_fail(reterr, err, "%s", why->text);
+}
+
 static hub_err use(hub_toolset *toolset, hub_error *reterr)
 {
     hub_binding *binding = NULL;
@@ -354,9 +373,8 @@ hub_err hub_toolset_use(hub_toolset *toolset, hub_error *reterr)
     hub_assert(!toolset->is_leaving);
     hub_error why = {.code = HUB_OK, .text = ""};
     hub_err err = use(toolset, &why);
-    hub_binding_keep_text(toolset->unusable, sizeof toolset->unusable, hub_str_of(why.text));
     if (err != HUB_OK) {
-        return hub_fail(reterr, err, "%s", why.text);
+        return keep_failure(toolset, err, &why, reterr);
     }
     toolset->users++;
     return HUB_OK;
@@ -406,9 +424,10 @@ hub_err hub_toolset_rebind(hub_toolset *toolset, hub_error *reterr)
         }
         return HUB_OK;
     }
-    hub_err err = hub_binding_make(toolset, toolset->settings, &binding, reterr);
+    hub_error why = {.code = HUB_OK, .text = ""};
+    hub_err err = hub_binding_make(toolset, toolset->settings, &binding, &why);
     if (err != HUB_OK) {
-        return err;
+        return keep_failure(toolset, err, &why, reterr);
     }
     HUB_STATIONS_TELL(toolset_rebinds, toolset);
     take_binding(toolset, binding);

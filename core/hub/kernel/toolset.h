@@ -107,6 +107,13 @@ const char *hub_toolset_detail(const hub_toolset *toolset);
 
 /* Why it could not be used when that was last tried, without secrets; empty: it could, or was not. */
 const char *hub_toolset_unusable(const hub_toolset *toolset);
+
+/* Why the newest module could not take over from the one that runs, likewise; empty: it has, or
+ * there is none. */
+const char *hub_toolset_not_replaced(const hub_toolset *toolset);
+
+/* The module that runs it; NULL: none does. */
+const hub_module *hub_toolset_module(const hub_toolset *toolset);
 const hub_toolset_health *hub_toolset_health_of(const hub_toolset *toolset);
 
 /* ---- its catalog ----------------------------------------------------------------------------- */

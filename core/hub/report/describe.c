@@ -10,6 +10,7 @@
 #include "hub/kernel/toolset.h"
 #include "hub/pins/pins.h"
 #include "hub/report/left_out.h"
+#include "hub/report/refused_plugin.h"
 #include "hub/report/status.h"
 #include "tools/naming.h"
 
@@ -152,6 +153,7 @@ void hub_describe_add_toolset(const hub_audience *audience, const hub_toolset *t
     add_overrides(hub_toolset_list(toolset, HUB_KIND_TOOL), out);
     hub_pins_add_withheld(toolset, NULL, out);
     hub_left_out_add(toolset, NULL, HUB_CATALOG_KEPT, out);
+    hub_refused_plugin_add(toolset, out);
     add_summary(toolset, active, out);
     hub_json_add_key(out, HUB_STR("status"));
     hub_status_add_toolset(hub_audience_exposure(audience), toolset, out);

@@ -23,6 +23,7 @@
 #include "hub/replicas/manifests.h"
 #include "hub/report/describe.h"
 #include "hub/report/left_out.h"
+#include "hub/report/refused_plugin.h"
 #include "hub/report/reload_state.h"
 
 #include <inttypes.h>
@@ -515,6 +516,7 @@ static void add_members(const viewer *who, hub_buf *out)
             add_text(out, "key", hub_toolset_settings_of(toolset)->key);
             hub_buf_printf(out, ",\"active\":%s,\"status\":", is_active ? "true" : "false");
             hub_status_add_toolset(seen, toolset, out);
+            hub_refused_plugin_add(as_seen(seen, toolset), out);
             hub_pins_add_withheld(toolset, seen, out);
             if (seen == NULL || !hub_is_gated(hub)) { /* rules are about whole definitions */
                 hub_left_out_add(toolset, seen, HUB_CATALOG_KEPT, out);

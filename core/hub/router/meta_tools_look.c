@@ -12,6 +12,7 @@
 #include "hub/kernel/toolset.h"
 #include "hub/report/describe.h"
 #include "hub/report/left_out.h"
+#include "hub/report/refused_plugin.h"
 #include "hub/saved/saved.h"
 #include "hub/meta/page.h"
 
@@ -216,6 +217,9 @@ static void describe(hub_meta_page *asked, hub_toolset *toolset)
         hub_json_add_string(asked->out, hub_str_of(hub_toolset_about(toolset)->title));
     }
     add_other_counts(asked, toolset, asked->out);
+    if (asked->after.len == 0) {
+        hub_refused_plugin_add(toolset, asked->out);
+    }
     if (asked->after.len == 0 && !hub_is_gated(hub_toolset_hub(toolset))) {
         hub_left_out_add(toolset, asked->sight.exposure, LEFT_OUT_SHOWN, asked->out);
     }

@@ -10,6 +10,7 @@
 #include "hub/pins/pins.h"
 #include "hub/report/describe.h"
 #include "hub/report/left_out.h"
+#include "hub/report/refused_plugin.h"
 #include "hub/report/status.h"
 #include "modules/process.h"
 #include "web/api/route.h"
@@ -76,6 +77,7 @@ static void serve_toolset(hub_api_asked *asked)
     hub_status_add_toolset(NULL, toolset, &out);
     hub_pins_add_withheld(toolset, NULL, &out);
     hub_left_out_add(toolset, NULL, HUB_CATALOG_KEPT, &out);
+    hub_refused_plugin_add(toolset, &out);
     hub_pins_add_suspects(toolset, &out);
     add_stderr(toolset, &out);
     hub_buf_add_char(&out, '}');

@@ -37,16 +37,20 @@ const cli_command CLI_COMMANDS[] = {
     {"top", "[--http URL|PORT [--token-file FILE] | --unix PATH]... [OPTION]...",
      "Watch a running hub in the terminal: rates, latencies and states, each second.",
      "Failed toolsets come first, then the busiest; q ends it. When it does not write to a\n"
-     "terminal, it prints one second, and ends. It finds the hub as `status` does.",
+     "terminal, it watches for one second, prints that, and ends. It finds the hub as `status` "
+     "does.",
      0, cli_top},
     {"tail",
      "[toolset=KEY] [tool=NAME] [principal=NAME] [event=NAME] [--json] [--http URL|PORT "
      "[--token-file FILE] | --unix PATH]... [OPTION]...",
      "Follow the calls of a running hub, and what else happens, a line each.",
-     "Each word is a condition, with * and ? for what may be anything; of one, all must hold. The\n"
-     "hub wants the scope admin:read, or its own user on its Unix socket. Times are UTC. It ends "
-     "with\n"
-     "the hub. It finds the hub as `status` does.",
+     "Each word is a condition, with * and ? as in file names. A line is printed when all "
+     "conditions\n"
+     "hold; nothing is printed until something happens. The hub wants the scope admin:read, or "
+     "its\n"
+     "own user on its Unix socket. Times are UTC. It ends with the hub. It finds the hub as "
+     "`status`\n"
+     "does.",
      CLI_MAX_LIST, cli_tail},
     {"ui", "[--http URL|PORT [--token-file FILE] | --unix PATH]... [OPTION]...",
      "Print a link to the dashboard of a running hub.",
@@ -137,9 +141,10 @@ const cli_command CLI_COMMANDS[] = {
      "diff NAME [OTHER|FILE]  [--http URL|PORT [--token-file FILE] | --unix PATH]... [OPTION]...",
      "Build, look at, equip and exchange saved toolsets.",
      "A saved toolset is a selection of tools under a name: docs/SAVED-TOOLSETS.md. IDs are\n"
-     "TOOLSET:TOOL. CHANGE is add or remove, with IDs, or accept, which takes definitions that\n"
-     "servers have changed for what is meant; `diff` shows these, or what another one has that\n"
-     "this one has not. `build` and `edit NAME remove` take patterns, too. A hub that runs, with "
+     "TOOLSET:TOOL. CHANGE is add or remove, with IDs; or accept: a definition that a server has\n"
+     "changed is then the one that the saved toolset means. `diff NAME` shows such changes;\n"
+     "`diff NAME OTHER` shows how two saved toolsets differ. `build` and `edit NAME remove` take "
+     "patterns, too. A hub that runs, with "
      "the same manifest, follows at once. With --http or --unix a hub that runs is asked, as the "
      "user\n"
      "or the token that asks: then there is no export and no import.",
@@ -189,7 +194,10 @@ const cli_command CLI_COMMANDS[] = {
      0, cli_init},
     {"search", "TEXT [--json] [--registry URL]",
      "Look for servers in the registry of MCP servers, by a part of their names.",
-     "`patchbay add NAME` adds one that it finds.", 1, cli_search},
+     "`patchbay add NAME` adds one that it finds. It asks the registry on the network. To search "
+     "the\n"
+     "tools of a hub, call its tool search_tools: docs/SEARCH.md.",
+     1, cli_search},
     {"add",
      "NAME -- COMMAND [ARGUMENT]... | NAME URL | NAME --module PLUGIN | SERVER[@VERSION] | "
      "FILE.mcpb  "
@@ -233,7 +241,7 @@ const cli_command CLI_COMMANDS[] = {
     {"connect", "claude|claude-code|cline|cursor|gemini|lmstudio|opencode|vscode|windsurf|zed",
      "Write the hub into the configuration of a program.",
      "The program then starts the hub, with the manifest of --config. What else is in its file\n"
-     "stays as it is; a copy of it is kept (FILE.before-patchbay). --remove takes the hub out.",
+     "stays as it is; a copy of it is kept (FILE.before-patchbay). --undo takes the hub out.",
      1, cli_connect},
     {"doctor", "[--connect] [--json] [--config FILE]",
      "Say what is wrong with the installation, and what helps.",

@@ -136,7 +136,7 @@ static const option_row OPTIONS[] = {
      "serve exactly these toolsets, for the life of the process"},
     {"--startup", KIND_TEXT, AT(overrides.startup), 0, HUBS, "MODE",
      "default: the toolsets that the manifest makes active; dynamic: none until a client "
-     "enables one; static: see --toolsets"},
+     "enables one; static: those of --toolsets, which no client can change"},
     {"--allow", KIND_LIST, AT(overrides.allow), 0, HUBS, "A,B",
      "clients may enable only these toolsets"},
     {"--deny", KIND_LIST, AT(overrides.deny), 0, HUBS, "A,B",
@@ -168,7 +168,7 @@ static const option_row OPTIONS[] = {
     {"--insecure", KIND_FLAG, AT(overrides.insecure), 0, SERVE | CHECK, NULL,
      "serve other machines without authentication"},
     {"--profile", KIND_TEXT, AT(profile), 0, HUBS, "NAME",
-     "use this profile of the manifest (serve: over stdio and --unix)"},
+     "use this profile of the manifest; serve: for clients on stdio and --unix"},
     {"--equip", KIND_TEXT, AT(overrides.equip), 0, HUBS, "NAME",
      "equip this saved toolset from the start"},
     {"--no-meta-tools", KIND_FLAG, AT(overrides.no_meta_tools), 0, HUBS, NULL,

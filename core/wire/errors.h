@@ -96,8 +96,8 @@
     X(431, "the headers are too large", "send fewer of them")                                      \
     X(500, "the hub's own code failed", "look into the hub's log")                                 \
     X(501, "the request is coded in a way that the hub does not read", "send it plain")            \
-    X(502, "a server behind the hub answered with an error of its own",                            \
-      "read the error in the body: its code and data are the server's")                            \
+    X(502, "a server behind the hub answered with an error of its own, or the replica ended",      \
+      "read the error in the body; a request to a replica that ended may have been done")          \
     X(503, "the hub is full, has no memory left, or is about to end", "try again in a moment")     \
     X(505, "the request is of another version of HTTP", "use HTTP/1.1")
 

@@ -5,7 +5,7 @@
 A block whose first line is a comment with a name is that file. In a ``console`` block, a line after "$ " is typed into one
 shell for the whole section; what follows is what it prints, where … stands for anything within a line, and alone on a line for any
 lines. The last line may be "# exit code N"; else the code is 0. A command that ends in & goes on; the next one comes when the
-hub has said that it listens, or after a login, that it has the token. Ports and the server that wants a login are others here.
+hub has said that it listens, after a login that it has the token, after a revocation that it knows. Ports and the server that wants a login are others here.
 """
 
 import contextlib
@@ -59,6 +59,8 @@ ON_TERMINAL = """#!/bin/sh
 script -qec "$*" /dev/null </dev/null | tr -d '\\r'
 """
 LOGIN = "patchbay login docs"
+# What a hub says when it has done what a command was for.
+HEARD = {"patchbay --": "listen.ready", LOGIN: "login.token", "xdg-open": "login.token.*principal=token:bob", "patchbay token revoke": "config.reloaded"}
 SERVER = "https://docs.example.com/mcp"
 
 
@@ -133,13 +135,13 @@ class Guide(HubTest):
         self.fail(f"the shell ended: {printed}")
 
     def wait_logged(self, command, folder):
-        """Until the hub has said what the next command needs: that it listens, that it has the token of a login."""
+        """Until the hub has said what the next command needs: that it listens, that it has the token of a login, or lost one."""
         log = re.search(r"2>(\S+) *&$", command)
-        event = "listen.ready" if command.startswith("patchbay") and log else "login.token" if command.startswith(LOGIN) else None
-        if event is not None:
+        event = next((event for start, event in HEARD.items() if command.startswith(start)), None)
+        if event is not None and (log or event != "listen.ready"):
             command = ["tail", "-q", "-n", "+1", "-F", str(folder / (log[1] if log else "hub.log"))]
             with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as tail:
-                self.assertTrue(any(event in line for line in tail.stdout))
+                self.assertTrue(any(re.search(event, line) for line in tail.stdout))
                 tail.kill()
 
     def at_home(self, folder):

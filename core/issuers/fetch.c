@@ -41,7 +41,7 @@ struct hub_fetch {
     struct curl_slist *headers;
     hub_fetch_on_end *on_end;
     void *ctx;
-    hub_buf form;
+    hub_buf text; /* what is sent, unless it is lent */
     hub_buf body;
     hub_buf challenge;
     uint32_t max_age_s;
@@ -174,7 +174,7 @@ static void forget(hub_fetch *fetch)
     if (fetch->next != NULL) {
         fetch->next->prev = fetch->prev;
     }
-    hub_buf_fini(&fetch->form);
+    hub_buf_fini(&fetch->text);
     hub_buf_fini(&fetch->body);
     hub_buf_fini(&fetch->challenge);
     free(fetch);
@@ -396,7 +396,7 @@ static void set_options(hub_fetch *fetch, const hub_fetch_request *request)
         (void)curl->easy_setopt(easy, CURLOPT_CAINFO, request->ca);
         (void)curl->easy_setopt(easy, CURLOPT_CAPATH, NULL);
     }
-    hub_str body = request->json.len > 0 ? request->json : hub_buf_str(&fetch->form);
+    hub_str body = request->is_json_lent ? request->json : hub_buf_str(&fetch->text);
     if (body.len > 0) {
         (void)curl->easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)body.len);
         (void)curl->easy_setopt(easy, CURLOPT_POSTFIELDS, body.ptr);
@@ -474,8 +474,9 @@ hub_err hub_fetch_start(hub_fetcher *fetcher, const hub_fetch_request *request,
     fetch->ctx = ctx;
     hub_buf_init_secret(&fetch->body, HUB_LIMIT_JWKS_BYTES);
     hub_buf_init(&fetch->challenge, HUB_LIMIT_CHALLENGE_BYTES);
-    hub_buf_init_secret(&fetch->form, request->form.len);
-    hub_buf_add(&fetch->form, request->form);
+    hub_str text = request->json.len > 0 ? request->json : request->form;
+    hub_buf_init_secret(&fetch->text, text.len);
+    hub_buf_add(&fetch->text, request->is_json_lent ? HUB_STR("") : text);
     fetch->next = fetcher->fetches;
     if (fetch->next != NULL) {
         fetch->next->prev = fetch;
@@ -483,7 +484,7 @@ hub_err hub_fetch_start(hub_fetcher *fetcher, const hub_fetch_request *request,
     fetcher->fetches = fetch;
     fetch->easy = fetcher->curl->easy_init();
     if (fetch->easy == NULL || !add_headers(fetch, request) || !add_client(fetch, request) ||
-        !hub_buf_ok(&fetch->form)) {
+        !hub_buf_ok(&fetch->text)) {
         forget(fetch);
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }

@@ -17,10 +17,10 @@ typedef struct hub_fetch hub_fetch;
 
 typedef struct hub_fetch_request {
     const char *url;
-    const char *ca; /* PEM file, instead of the system's authorities; NULL: those */
-    hub_str form;   /* POST: an encoded form; empty: GET */
-    hub_str
-        json; /* POST: a JSON text instead, which stays where it is until the end; empty: none */
+    const char *ca;       /* PEM file, instead of the system's authorities; NULL: those */
+    hub_str form;         /* POST: an encoded form; empty: GET */
+    hub_str json;         /* POST: a JSON text instead; empty: none */
+    bool is_json_lent;    /* `json` stays where it is until the end, and is not copied */
     hub_str headers;      /* more of them, each "Name: value\n"; empty: none */
     uint32_t timeout_ms;  /* 0: HUB_LIMIT_FETCH_MS */
     bool is_plain_ok;     /* http of other machines, too */
@@ -55,7 +55,7 @@ void hub_fetcher_prepare(hub_fetcher *fetcher);
 void hub_fetcher_destroy(hub_fetcher *fetcher); /* its fetches are cancelled; NULL is fine */
 
 /* owns:    *ret_fetch lives until on_end is called, or hub_fetch_cancel; the request is copied but for
- *          its `json`
+ *          a `json` that is lent
  * errors:  HUB_EUNAVAILABLE (libcurl), HUB_EDENIED (hub_fetch_may), HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_fetch_start(hub_fetcher *fetcher, const hub_fetch_request *request,
                                        hub_fetch_on_end *on_end, void *ctx, hub_fetch **ret_fetch,

@@ -241,6 +241,7 @@ static void send_batch(hub_exporter *exporter)
         const hub_fetch_request request = {.url = target->url,
                                            .ca = target->ca,
                                            .json = hub_buf_str(body),
+                                           .is_json_lent = true,
                                            .headers = hub_str_of(target->headers),
                                            .timeout_ms = target->timeout_ms,
                                            .is_plain_ok = true};

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/GUIDE.md, done as it says: files written, commands typed, what they print compared.
+"""docs/GUIDE.md, and the sections of docs/PLUGINS.md with commands, done as they say: files written, commands typed, what
+they print compared.
 
 A block whose first line is a comment with a name is that file. In a ``console`` block, a line after "$ " is typed into one
 shell for the whole section; what follows is what it prints, where … stands for anything within a line, and alone on a line for any
@@ -23,7 +24,6 @@ sys.path.insert(0, str(SUPPORT))
 from login_server import AuthServer, LoginUpstream  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
-GUIDE = ROOT / "docs" / "GUIDE.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 FILE = re.compile(r"^(?:#|//) (\S+\.\w+)\n")
 PORT = re.compile(r"(?<=127\.0\.0\.1:)\d+")
@@ -64,10 +64,10 @@ HEARD = {"patchbay --": "listen.ready", LOGIN: "login.token", "xdg-open": "login
 SERVER = "https://docs.example.com/mcp"
 
 
-def sections():
-    """{title: its text}"""
-    parts = re.split(r"^## (.+)$", GUIDE.read_text(encoding="utf-8"), flags=re.M)
-    return dict(zip(parts[1::2], parts[2::2]))
+def sections(document):
+    """{title: its text}, of those with commands"""
+    parts = re.split(r"^## (.+)$", (ROOT / document).read_text(encoding="utf-8"), flags=re.M)
+    return {title: text for title, text in zip(parts[1::2], parts[2::2]) if "```console\n" in text}
 
 
 def steps(block):
@@ -84,7 +84,7 @@ def pattern(output):
     return "".join(lines) if output else ""
 
 
-class Guide(HubTest):
+class Typed(HubTest):
     def program(self, name, text):
         path = self.home / "bin" / name
         path.parent.mkdir(exist_ok=True)
@@ -183,15 +183,23 @@ class Guide(HubTest):
             processes.wait_gone(processes.marked(MARKER, self.id()), TIMEOUT)
 
 
-def add(title, text):
+class Guide(Typed):
+    """docs/GUIDE.md"""
+
+
+class Plugins(Typed):
+    """docs/PLUGINS.md"""
+
+
+def add(case, title, text):
     def test(self):
         self.follow(title, text)
 
-    setattr(Guide, "test_" + re.sub(r"\W+", "_", title.lower()).strip("_"), test)
+    setattr(case, "test_" + re.sub(r"\W+", "_", title.lower()).strip("_"), test)
 
-
-for one in sections().items():
-    add(*one)
+for one in (Guide, Plugins):
+    for section in sections(one.__doc__).items():
+        add(one, *section)
 
 if __name__ == "__main__":
     main()

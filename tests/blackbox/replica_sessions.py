@@ -449,6 +449,10 @@ class Three(Replicas, Shared):
         path = self.home / "haproxy.cfg"
         servers = "\n".join(f"    server hub{i} 127.0.0.1:{server.port}" for i, server in enumerate(self.servers))
         path.write_text(HAPROXY.format(port=port, servers=servers), encoding="utf-8")
+        return self.balance(path, port)
+
+    def balance(self, path, port):
+        """haproxy with the file at `path`, when it answers at `port`."""
         process = subprocess.Popen(["haproxy", "-db", "-f", str(path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(process.wait)
         self.addCleanup(process.terminate)

@@ -77,9 +77,9 @@ const cli_command CLI_COMMANDS[] = {
      "characters. Exit code: 6 when there is no such resource, or it cannot be read.",
      1, cli_read},
     {"export", "--format FORMAT [--strict] [OPTION]...",
-     "Print the tools as another API takes them.",
-     "Parts of a tool's schema that the API ignores or has no place for are told once per tool\n"
-     "on standard error. The hub's own tools are not exported. Exit code: 6 when a tool was left "
+     "Print the tools in the form that a model API takes.",
+     "Standard error names each part of a tool's schema that the API ignores or has no place for,\n"
+     "once for each tool. The hub's own tools are not exported. Exit code: 6 when a tool was left "
      "out.",
      0, cli_export},
     {"check", "FILE [--connect] [--json] [OPTION]...",
@@ -154,7 +154,7 @@ const cli_command CLI_COMMANDS[] = {
      "where shells look for them. Names of tools and toolsets are those of the manifest\n"
      "(--config); no server is started to learn them.",
      1, cli_completion},
-    {"manual", "", "Print the manual page, as the source that scdoc reads.", NULL, 0, cli_manual},
+    {"manual", "", "Print the source of the manual page, for scdoc.", NULL, 0, cli_manual},
     {"access", "explain PRINCIPAL TOOLSET:TOOL [--arguments JSON] | test FILE  [--config FILE]",
      "Say what the access rules of a manifest decide.",
      "`explain` says which rule decides for a principal, such as token:NAME or uid:1000. `test`\n"

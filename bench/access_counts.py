@@ -7,8 +7,8 @@
 FOLDER (build/release) was built with -DPATCHBAY_BENCH=ON. A call of a tool that a rule hides takes as many instructions
 as one of a tool that does not exist, within 1 %; a call of one of many principals at most 1.02 times those of the only
 one, under the same rules and without rules, also of clients that can be asked something (able-…). Where toolsets can ask
-(asked-…), a call keeps two names until it has its answer: 1.02 times, give or take what the allocator does for them where
-the heap lies just so (ten instructions more to two hundred less), so that 1.025 is what is held. What rules cost at all is printed. 10,000 principals with different active
+(asked-…), a call keeps two names until it has its answer: 1.02 times, and 1.025 is what is held. Where the heap lies just so,
+the allocator takes ten instructions more to two hundred less for a call of any of them: so the many may take 0.96 times as much. What rules cost at all is printed. 10,000 principals with different active
 sets, connected or gone again, have at most 64 MiB more allocated than one without rules."""
 
 import argparse
@@ -24,8 +24,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 CALLS = {"one": (2000,), "ruled": (2000,), "many": (2000, 200), "hidden": (500,), "unknown": (500,)}
 CALLS |= {kind + case: CALLS[case] for kind in ("able-", "asked-") for case in ("one", "ruled", "many")}
 # One, the other, and how many times as much the one may take, least and most.
-HELD = [("hidden", "unknown", 0.99, 1.01), ("many", "ruled", 0.98, 1.02), ("many", "one", 0.98, 1.02),
-        ("able-many", "able-ruled", 0.98, 1.02), ("able-many", "able-one", 0.98, 1.02),
+HELD = [("hidden", "unknown", 0.99, 1.01), ("many", "ruled", 0.96, 1.02), ("many", "one", 0.96, 1.02),
+        ("able-many", "able-ruled", 0.96, 1.02), ("able-many", "able-one", 0.96, 1.02),
         ("asked-many", "asked-ruled", 0.96, 1.02), ("asked-many", "asked-one", 0.96, 1.025)]
 # Of these, MiB above one principal without rules, at most.
 MEMORY = {"many": 64.0, "idle": 64.0}

@@ -327,6 +327,37 @@ static void test_seen_revision(void **state)
     fixture_stop(&fixture);
 }
 
+static void on_over(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    hub_notifier *notifier = timer->data;
+    (void)loop;
+    (void)events;
+    hub_notifier_hold(notifier);
+    hub_notifier_let_go(notifier);
+}
+
+/* A reload that begins and ends in the very turn of the loop in which a window is over takes nothing away. */
+static void test_held_when_due(void **state)
+{
+    puppet git = {.tools = "[" TOOL("x") "]"};
+    ev_timer over;
+    (void)state;
+    fixture_init(&fixture);
+    (void)add_inactive(&fixture, "git", &git, false);
+    fixture_start(&fixture);
+    ev_timer_init(&over, on_over, 0., 0.);
+    over.data = hub_notifier_of(hub_profile_audience(fixture_profile(&fixture)));
+    assert_int_equal(enable(&fixture, "git", &done), HUB_OK);
+    hub_loop_start_timer(fixture.loop, &over,
+                         0.); /* the younger timer, and the first that is over */
+    uint64_t both_over_ms = hub_clock_now_ms() + 2 * HUB_LIMIT_NOTIFY_WINDOW_MS;
+    while (hub_clock_now_ms() < both_over_ms) {
+    }
+    fixture_settle(&fixture);
+    assert_int_equal(notifications(&fixture), 1);
+    fixture_stop(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +373,7 @@ int main(void)
         cmocka_unit_test(test_announced),
         cmocka_unit_test(test_revisions),
         cmocka_unit_test(test_seen_revision),
+        cmocka_unit_test(test_held_when_due),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "cli/rows.h"
+#include "modules/crash.h"
 #include "state/secrets.h"
 #include "redact/redact.h"
 #include "tools/suspects.h"
@@ -498,6 +499,7 @@ int main(int argc, char **argv)
     hub_inherited_init();
     hub_loop_init();
     hub_log_mask_by(hub_redact);
+    hub_crash_setup();
     bool completes = argc > 1 && strcmp(argv[1], "complete") == 0;
     return cli_finish_output(completes ? cli_complete(argc - 2, argv + 2) : run(argc, argv));
 }

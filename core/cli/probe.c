@@ -4,8 +4,10 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "cli/cli.h"
+#include "modules/crash.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -19,7 +21,11 @@
 
 enum { STEP_BYTES = 4096 };
 
+static const char PREFIX[] =
+    "patchbay: "; /* of the last line, and of each that this process says */
+
 struct cli_probe {
+    int line[2];           /* a pipe, for the last line of one that crashes */
     atomic_ullong step_ms; /* when the last step began */
     atomic_bool is_done;   /* work() has returned: the exit status is its own */
     char what[STEP_BYTES];
@@ -38,6 +44,7 @@ static _Noreturn void run_child(int (*work)(void *ctx, cli_probe *probe), void *
     if (getppid() != parent) {
         _exit(EXIT_INTERNAL);
     }
+    hub_crash_tell(probe->line[1]);
     int status = cli_finish_output(work(ctx, probe));
     atomic_store(&probe->is_done, true);
     exit(status); /* with all that the end of a process does, so that leaks are seen */
@@ -71,9 +78,26 @@ static bool await_end(int pidfd, const cli_probe *probe)
     }
 }
 
+/* Say the last line of a child that has crashed; false: it has left none. */
+static bool complain_as_it_did(const cli_probe *probe)
+{
+    char line[HUB_CRASH_LINE_BYTES + 1];
+    ssize_t n = read(probe->line[0], line, sizeof line - 1); /* written at once, or not at all */
+    size_t skip = sizeof PREFIX - 1;
+    if (n <= (ssize_t)skip) {
+        return false;
+    }
+    line[line[n - 1] == '\n' ? n - 1 : n] = '\0';
+    cli_complain("%s", line + skip);
+    return true;
+}
+
 /* The child has ended; say how if that was none of its own doing. */
 static int judge(int status, const cli_probe *probe)
 {
+    if (!atomic_load(&probe->is_done) && complain_as_it_did(probe)) {
+        return EXIT_CONFIG;
+    }
     if (WIFSIGNALED(status)) {
         const char *name = sigabbrev_np(WTERMSIG(status));
         cli_complain("%s: it crashed (SIG%s)", probe->what, name != NULL ? name : "?");
@@ -108,15 +132,30 @@ static int watch(pid_t pid, const cli_probe *probe)
     return judge(status, probe);
 }
 
-int cli_probe_run(int (*work)(void *ctx, cli_probe *probe), void *ctx)
+/* NULL: it has been said why. */
+static cli_probe *make_probe(void)
 {
     cli_probe *probe =
         mmap(NULL, sizeof *probe, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (probe == MAP_FAILED) {
         cli_complain("out of memory");
-        return EXIT_INTERNAL;
+        return NULL;
+    }
+    if (pipe2(probe->line, O_CLOEXEC | O_NONBLOCK) != 0) {
+        cli_complain("cannot start a process: %s", strerrordesc_np(errno));
+        (void)munmap(probe, sizeof *probe);
+        return NULL;
     }
     atomic_store(&probe->step_ms, hub_clock_now_ms());
+    return probe;
+}
+
+int cli_probe_run(int (*work)(void *ctx, cli_probe *probe), void *ctx)
+{
+    cli_probe *probe = make_probe();
+    if (probe == NULL) {
+        return EXIT_INTERNAL;
+    }
     (void)fflush(NULL); /* else both would write what is not written yet */
     pid_t self = getpid();
     pid_t pid = fork();
@@ -129,6 +168,8 @@ int cli_probe_run(int (*work)(void *ctx, cli_probe *probe), void *ctx)
     } else {
         status = watch(pid, probe);
     }
+    (void)close(probe->line[0]);
+    (void)close(probe->line[1]);
     (void)munmap(probe, sizeof *probe);
     return status;
 }

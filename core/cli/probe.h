@@ -15,9 +15,9 @@ typedef struct cli_probe cli_probe;
 void cli_probe_step(cli_probe *probe, const char *what);
 
 /* Run work(ctx, probe) in a child process, whose exit status is the result; stdout and stderr are
- * shared with it. When it crashes, or takes longer than HUB_LIMIT_PROBE_MS over one step, a line on
- * stderr says so, and over what. It is not to come back from a plugin's exit: one before the end is
- * such a failure, too.
+ * shared with it. When it crashes, a line on stderr names plugin and tool (modules/crash.h); when it
+ * takes longer than HUB_LIMIT_PROBE_MS over one step, which step. It is not to come back from a
+ * plugin's exit: one before the end is such a failure, too.
  * blocks:  until the child has ended
  * returns: what work() returned, EXIT_CONFIG, EXIT_INTERNAL (no process can be had) */
 int cli_probe_run(int (*work)(void *ctx, cli_probe *probe), void *ctx);

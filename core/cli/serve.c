@@ -13,7 +13,6 @@
 #include "hub/audit/audit.h"
 #include "hub/orchestrator/drain.h"
 #include "hub/remember/remember.h"
-#include "modules/crash.h"
 #include "stdio/stdio.h"
 
 #include <errno.h>
@@ -158,7 +157,6 @@ static void watch_signal(cli_server *server, ev_signal *watcher, int number)
 static void watch_signals(cli_server *server)
 {
     (void)signal(SIGPIPE, SIG_IGN);
-    hub_crash_setup();
     bool was_ignored = signal(SIGHUP, SIG_IGN) == SIG_IGN;
     watch_signal(server, &server->on_term, SIGTERM);
     watch_signal(server, &server->on_int, SIGINT);

@@ -6,10 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    STACK_BYTES = 16384, /* for the handler alone, which needs a tenth of it */
-    LINE_BYTES = 640,    /* two keys, the name of a tool, and words around them */
-};
+enum { STACK_BYTES = 16384 }; /* for the handler alone, which needs a tenth of it */
 
 static const struct {
     int number;
@@ -18,9 +15,10 @@ static const struct {
                {SIGFPE, "SIGFPE"},   {SIGABRT, "SIGABRT"}, {SIGTRAP, "SIGTRAP"}};
 
 static _Thread_local const hub_watchdog_stay *place;
+static int line_fd = STDERR_FILENO;
 
 typedef struct last_line {
-    char text[LINE_BYTES];
+    char text[HUB_CRASH_LINE_BYTES];
     size_t len;
 } last_line;
 
@@ -61,7 +59,7 @@ static void write_line(const char *signal_name)
         put_named(&line, ", entry", stay->entry, strlen(stay->entry));
     }
     line.text[line.len++] = '\n';
-    (void)!write(STDERR_FILENO, line.text, line.len); /* nobody is left to tell */
+    (void)!write(line_fd, line.text, line.len); /* nobody is left to tell */
 }
 
 static void on_crash(int number, siginfo_t *info, void *context)
@@ -100,6 +98,11 @@ void hub_crash_setup(void)
         }
     }
     hub_crash_watch_thread();
+}
+
+void hub_crash_tell(int fd)
+{
+    line_fd = fd;
 }
 
 void hub_crash_watch_thread(void)

@@ -202,5 +202,68 @@ class LastLine(Compiled):
         self.check("abort", "worker", signal.SIGABRT)
 
 
+class Commands(HubTest):
+    """Every command that loads plugins in its own process ends with the same line; one that looks from outside says it, and lives."""
+
+    TOOLSETS = {"t": {"module": "misbehave", "config": {}}}
+    LOADING = (
+        ("list", "tools"),
+        ("list", "resources"),
+        ("call", "t__echo"),
+        ("read", "misbehave:segv"),
+        ("doctor", "--connect"),
+        ("export", "--format", "openai"),
+        ("lock",),
+        ("approve",),
+    )
+
+    @classmethod
+    def setUpClass(cls):
+        cls.plugins = {}
+        for crashes_in, reply in (("link", "crash"), ("create", "create-crash"), ("call", None)):
+            folder = cls.plugins[crashes_in] = Path(tempfile.mkdtemp(prefix="patchbay-plugins-"))
+            cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+            compile_plugin(folder, "misbehave", source=SUPPORT / "plugins" / "misbehave.c", reply=reply)
+
+    def check(self, crashes_in, command, code, place, number=signal.SIGABRT):
+        options = () if command[0] == "module" else ("--plugins-dir", self.plugins[crashes_in])
+        done = self.cli(*command, *options, toolsets=self.TOOLSETS, env=PLAIN, modules=False)
+        self.assertEqual(done.returncode, code, done.stderr)
+        crashes = [line for line in done.stderr.splitlines() if "crashed" in line or "SIG" in line]
+        self.assertEqual(crashes, [f"patchbay: crashed ({number.name}) in the plugin {place}"])
+        self.assertEqual(done.stderr.splitlines()[-1], crashes[0])
+
+    def places(self):
+        yield "link", f'"{self.plugins["link"] / "misbehave.so"}", entry "link"'
+        yield "create", '"misbehave", toolset "t", entry "create"'
+
+    def test_while_it_is_linked_or_made(self):
+        for crashes_in, place in self.places():
+            for command in self.LOADING:
+                with self.subTest(crashes_in, command=command):
+                    self.check(crashes_in, command, -signal.SIGABRT, place)
+
+    def test_what_looks_from_outside(self):
+        for crashes_in, place in self.places():
+            for command in (("check",), ("check", "--connect"), ("module", "inspect", self.plugins[crashes_in] / "misbehave.so")):
+                with self.subTest(crashes_in, command=command):
+                    self.check(crashes_in, command, 3, place.replace('"t"', '"misbehave"') if command[0] == "module" else place)
+
+    def test_a_check_in_rows(self):
+        done = self.cli("check", "--json", "--plugins-dir", self.plugins["create"], toolsets=self.TOOLSETS, env=PLAIN, modules=False)
+        self.assertEqual((done.returncode, done.stderr), (3, ""))
+        row = json.loads(done.stdout)
+        self.assertEqual(row, {"level": "error", "text": 'crashed (SIGABRT) in the plugin "misbehave", toolset "t", entry "create"'})
+
+    def test_in_a_call(self):
+        for command, entry, number in (
+            (("call", "t__segv"), 'tool "segv", toolset "t", entry "call"', signal.SIGSEGV),
+            (("call", "t__abort"), 'tool "abort", toolset "t", entry "worker"', signal.SIGABRT),
+            (("read", "misbehave:segv"), 'tool "misbehave:segv", toolset "t", entry "call"', signal.SIGSEGV),
+        ):
+            with self.subTest(command=command):
+                self.check("call", command, -number, f'"misbehave", {entry}', number)
+
+
 if __name__ == "__main__":
     main()

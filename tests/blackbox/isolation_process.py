@@ -374,26 +374,26 @@ class Probes(Isolated):
     def test_inspecting(self):
         self.inspect("Misbehaves as the tests want it.", code=0)
         self.inspect("crashed (SIGABRT)", reply="crash")
-        self.inspect("ended the process, with status 0", reply="exit")
+        self.inspect("exit() was called", reply="exit")
         self.inspect("not come to an end", reply="loop")
-        self.inspect("it crashed (SIGABRT)", reply="create-crash")
+        self.inspect("crashed (SIGABRT)", reply="create-crash")
 
     def test_checking(self):
         self.check("configuration OK", code=0)
-        self.check("misbehave.so: it crashed (SIGABRT)", reply="crash")
-        self.check("misbehave.so: it ended the process", reply="exit")
+        self.check("crashed (SIGABRT)", "misbehave.so", reply="crash")
+        self.check("exit() was called", "misbehave.so", reply="exit")
         self.check("misbehave.so: loading does not come to an end within 5000 ms", reply="loop")
 
     def test_checking_what_a_toolset_makes_of_it(self):
-        self.check('toolset "misbehave": it crashed (SIGABRT)', reply="create-crash")
-        self.check('toolset "misbehave": it ended the process', reply="create-exit")
+        self.check("crashed (SIGABRT)", 'toolset "misbehave"', reply="create-crash")
+        self.check("exit() was called", 'toolset "misbehave"', reply="create-exit")
         self.check('toolset "misbehave": loading does not come to an end within 5000 ms', reply="create-loop")
 
     def test_checking_what_is_isolated(self):
         self.check("configuration OK", code=0, entry=self.entry())
         self.check("config.wrod: is not known", entry=self.entry(config={"wrod": 1}))
         self.check("told to fail", entry=self.entry(config={"fail": "so"}))
-        self.check("it crashed (SIGABRT)", reply="create-crash", entry=self.entry())
+        self.check("crashed (SIGABRT)", reply="create-crash", entry=self.entry())
 
 
 class Blocks(Isolated):

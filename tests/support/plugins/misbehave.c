@@ -163,6 +163,11 @@ static const patchbay_tool tools[] = {
     {.name = "word", .handler = tell_word, .flags = PATCHBAY_NONBLOCKING},
 };
 
+/* The same handler as the tool's. */
+static const patchbay_resource resources[] = {
+    {.uri = "misbehave:segv", .name = "segv", .handler = do_segv, .flags = PATCHBAY_NONBLOCKING},
+};
+
 /* ---- the toolset ----------------------------------------------------------------------------- */
 
 static int32_t setup(patchbay_toolset *toolset, patchbay_str config_json, void **ret_data,
@@ -188,6 +193,8 @@ static int32_t setup(patchbay_toolset *toolset, patchbay_str config_json, void *
 static const patchbay_toolset_info info = {
     .tools = tools,
     .tool_count = sizeof tools / sizeof tools[0],
+    .resources = resources,
+    .resource_count = sizeof resources / sizeof resources[0],
     .setup = setup,
     .teardown = free,
     .flags = PATCHBAY_TOOLSET_SENDS_MESSAGES,

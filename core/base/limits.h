@@ -3,6 +3,9 @@
  * Every bound in the hub: name, unit, and why this figure. What a peer, a plugin or a manifest can
  * grow has a constant here, a defined refusal, and a test at the limit and one beyond it. Those
  * that a user may want to change are defaults of a manifest key (config/config.h names it).
+ *
+ * Where many peers take of one thing, no one of them may keep the others from it. A figure that is called
+ * a share is what one peer may have, by the rule of share.h: all together have twice that.
  */
 #ifndef HUB_BASE_LIMITS_H
 #define HUB_BASE_LIMITS_H
@@ -383,7 +386,8 @@
 #define HUB_LIMIT_ASK_ROUNDS 16
 
 /* Calls that wait for a client of 2026-07-28 to come back with answers, which it need not: in all
- * and of one principal; and the bytes of what they have finished with meanwhile. */
+ * and of one principal; and the bytes of what they have finished with meanwhile: shares (share.h) of one
+ * client and of one toolset, which may have half of each other's. */
 #define HUB_LIMIT_ASKING_CALLS               4096
 #define HUB_LIMIT_ASKING_CALLS_PER_PRINCIPAL 256
 #define HUB_LIMIT_ASKING_BYTES               (32u * 1024 * 1024)
@@ -534,8 +538,8 @@
 #define HUB_LIMIT_SCOPES_PER_TOKEN 64
 #define HUB_LIMIT_SCOPE_BYTES      128
 
-/* What of a call's arguments is shown to somebody who is asked to confirm it; and the bytes of all
- * calls that wait for such answers. */
+/* What of a call's arguments is shown to somebody who is asked to confirm it; and the bytes of the calls of
+ * one client that wait for such answers: a share (share.h). */
 #define HUB_LIMIT_CONFIRM_BYTES      2048
 #define HUB_LIMIT_CONFIRM_HELD_BYTES (32u * 1024 * 1024)
 

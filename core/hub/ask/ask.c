@@ -357,6 +357,7 @@ static hub_err begin_hub(hub_orchestrator *hub, hub_error *reterr)
     hub_asks *asks = hub_ask_all(hub);
     asks->hub = hub;
     asks->turn = 1;
+    hub_outcome_rooms_init(&asks->kept);
     if (hub_key_make(&asks->key) != HUB_OK) {
         return hub_fail(reterr, HUB_ESYSTEM, "no random numbers can be had");
     }

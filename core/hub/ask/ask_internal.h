@@ -5,6 +5,7 @@
 
 #include "hub/ask/ask.h"
 #include "hub/ask/input_required.h"
+#include "hub/ask/outcome_room.h"
 #include "hub/ask/request_state.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
@@ -64,7 +65,7 @@ struct hub_asks {
     hub_question *ended; /* without an answer, not told yet; newest first */
     hub_asking *waiting; /* calls of modern clients */
     size_t waiting_count;
-    size_t kept_bytes; /* of their outcomes */
+    hub_outcome_rooms kept; /* their outcomes */
     ev_prepare turn_ends;
     ev_idle stay_awake; /* while something is due, the loop does not block */
 };
@@ -89,9 +90,11 @@ struct hub_asking {
     bool is_away; /* the client has been answered; the call is no session's until it is back */
     uint64_t serial;
     char *principal;
+    char *whose;      /* whose share it takes (hub_session_whose) */
     hub_str supplied; /* answers that came unasked with the request, an object; owned */
     bool is_finished; /* while the client was away; the outcome is kept */
     hub_outcome outcome;
+    hub_outcome_room room;
 
     struct hub_reissue *reissue; /* of a legacy client: reissue.c */
 };

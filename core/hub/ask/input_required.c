@@ -12,31 +12,42 @@
 
 /* ---- calls that wait ------------------------------------------------------------------------- */
 
-static size_t count_of(const hub_asks *asks, const char *principal)
+static size_t count_of(const hub_asks *asks, hub_str whose)
 {
     size_t count = 0;
     for (const hub_asking *at = asks->waiting; at != NULL; at = at->waiting_next) {
-        count += strcmp(at->principal, principal) == 0;
+        count += hub_str_is(whose, at->whose);
     }
     return count;
+}
+
+/* Note whose call it is, for as long as it is nobody's. False when out of memory. */
+static bool note_who(hub_asking *asking, const hub_session *session, hub_str whose)
+{
+    if (asking->principal == NULL) {
+        asking->principal = hub_str_dup(hub_str_of(hub_session_who(session)));
+    }
+    if (asking->whose == NULL) {
+        asking->whose = hub_str_dup(whose);
+    }
+    return asking->principal != NULL && asking->whose != NULL;
 }
 
 int32_t hub_input_required_wait(hub_asking *asking)
 {
     hub_asks *asks = asking->asks;
     const hub_session *session = hub_call_session(asking->call);
+    char text[HUB_WHOSE_BYTES];
     if (asking->is_waiting) {
         return PATCHBAY_OK;
     }
+    hub_str whose = hub_session_whose(session, text);
     if (asks->waiting_count >= HUB_LIMIT_ASKING_CALLS ||
-        count_of(asks, hub_session_who(session)) >= HUB_LIMIT_ASKING_CALLS_PER_PRINCIPAL) {
+        count_of(asks, whose) >= HUB_LIMIT_ASKING_CALLS_PER_PRINCIPAL) {
         return PATCHBAY_ELIMIT;
     }
-    if (asking->principal == NULL) {
-        asking->principal = hub_str_dup(hub_str_of(hub_session_who(session)));
-        if (asking->principal == NULL) {
-            return PATCHBAY_ENOMEM;
-        }
+    if (!note_who(asking, session, whose)) {
+        return PATCHBAY_ENOMEM;
     }
     asking->is_waiting = true;
     asking->waiting_prev = NULL;
@@ -69,7 +80,7 @@ void hub_input_required_unwait(hub_asking *asking)
 
 static void drop_outcome(hub_asking *asking)
 {
-    asking->asks->kept_bytes -= asking->outcome.json.len;
+    hub_outcome_room_give(&asking->room);
     free((char *)(uintptr_t)asking->outcome.json.ptr);
     asking->outcome = (hub_outcome){.status = 0};
     asking->is_finished = false;
@@ -83,10 +94,27 @@ void hub_input_required_forget(hub_asking *asking)
         drop_outcome(asking);
     }
     free(asking->principal);
+    free(asking->whose);
     free((char *)(uintptr_t)asking->supplied.ptr);
 }
 
 /* ---- an outcome without a client ------------------------------------------------------------- */
+
+/* Room for the outcome of a call; where there is none it is another one, which says so. */
+static void take_room(const hub_call *call, hub_asking *asking)
+{
+    const hub_binding *binding = hub_call_binding(call);
+    const char *toolset = binding != NULL ? hub_toolset_key(hub_binding_toolset(binding)) : "";
+    if (hub_outcome_room_take(&asking->asks->kept, hub_str_of(asking->whose), hub_str_of(toolset),
+                              asking->outcome.json.len, &asking->room) != HUB_OK) {
+        asking->outcome = (hub_outcome){
+            .status = PATCHBAY_FAILED,
+            .json = HUB_STR("the call ended before its questions were answered, with more than "
+                            "could be kept of this client's calls, or of this toolset's: try "
+                            "again, and answer at once"),
+        };
+    }
+}
 
 /* Keep the outcome of a call whose client is away, for when it comes back. */
 static hub_verdict keep_outcome(hub_call *call, hub_outcome *outcome)
@@ -95,21 +123,13 @@ static hub_verdict keep_outcome(hub_call *call, hub_outcome *outcome)
     if (asking == NULL || !asking->is_away || asking->is_finished) {
         return HUB_GO_ON;
     }
-    hub_asks *asks = asking->asks;
     asking->is_finished = true;
     asking->outcome = *outcome;
     asking->outcome.judged = NULL; /* a copy */
-    if (asks->kept_bytes + outcome->json.len > HUB_LIMIT_ASKING_BYTES) {
-        asking->outcome = (hub_outcome){
-            .status = PATCHBAY_FAILED,
-            .json = HUB_STR("the call ended before its questions were answered, with more than "
-                            "could be kept: try again"),
-        };
-    }
+    take_room(call, asking);
     char *copy = hub_str_dup(asking->outcome.json);
     asking->outcome.json.ptr = copy;
     asking->outcome.json.len = copy != NULL ? asking->outcome.json.len : 0;
-    asks->kept_bytes += asking->outcome.json.len;
     if (copy == NULL) {
         asking->outcome.status = PATCHBAY_FAILED;
     }
@@ -394,7 +414,7 @@ static void respond_kept(hub_call *call)
     hub_asking *asking = hub_asking_find(call);
     hub_outcome outcome = asking->outcome;
     asking->outcome.json = HUB_STR_EMPTY;
-    asking->asks->kept_bytes -= outcome.json.len;
+    hub_outcome_room_give(&asking->room);
     asking->is_finished = false;
     hub_call_finish_from(call, &HUB_AWAY_STATION, &outcome);
     free((char *)(uintptr_t)outcome.json.ptr);

@@ -2,6 +2,7 @@
 #include "hub/confirm/confirm.h"
 
 #include "base/limits.h"
+#include "base/share.h"
 #include "hub/access/access.h"
 #include "hub/ask/ask.h"
 #include "hub/confirm/question.h"
@@ -19,6 +20,7 @@
 typedef struct asked {
     hub_call *call;
     hub_kept_way *kept; /* NULL: it waits no more */
+    hub_share *share;   /* of its client; what it holds is taken from it */
     struct asked *next; /* of the toolset's */
     struct asked *prev;
 } asked;
@@ -28,9 +30,9 @@ typedef struct toolset_confirm {
     asked *first;
 } toolset_confirm;
 
-/* With the hub: what calls that wait hold. */
+/* With the hub: what calls that wait hold, in bytes. */
 typedef struct hub_confirm {
-    size_t bytes;
+    hub_pool held;
 } hub_confirm;
 
 static toolset_confirm *part_of(const hub_toolset *toolset)
@@ -49,7 +51,7 @@ static hub_kept_way *stop_waiting(asked *one)
     hub_kept_way *kept = one->kept;
     toolset_confirm *of = part_of(kept->way.toolset);
     DL_DELETE(of->first, one);
-    part_in(kept->way.toolset)->bytes -= hub_kept_way_bytes(kept);
+    hub_share_give(one->share, hub_kept_way_bytes(kept));
     one->kept = NULL;
     return kept;
 }
@@ -101,24 +103,44 @@ static hub_verdict ask(hub_call *call, const hub_way *way, const char *reason)
     return HUB_ANSWERED;
 }
 
+/* Its client has as many calls that wait for their user as it may, or others leave it no more. */
+static void refuse_to_hold(hub_call *call, hub_str whose)
+{
+    hub_buf text;
+    hub_buf_init(&text, HUB_LIMIT_FAILURE_TEXT_BYTES);
+    hub_buf_printf(&text,
+                   "the calls of \"" HUB_STR_FMT "\" that wait for answers of their user hold as "
+                   "much as they may: answer or cancel some of them, then try again",
+                   HUB_STR_ARG(whose));
+    hub_call_refuse_rpc(call, HUB_RPC_OVERLOADED, hub_buf_str(&text));
+    hub_buf_fini(&text);
+}
+
 static hub_verdict begin(hub_call *call, hub_way *way)
 {
     const char *reason;
+    char text[HUB_WHOSE_BYTES];
+    hub_share *share = NULL;
     if (!hub_access_wants_yes(call, &reason)) {
         return HUB_GO_ON;
     }
-    hub_confirm *all = part_in(way->toolset);
+    hub_str whose = hub_session_whose(hub_call_session(call), text);
     hub_kept_way *kept = hub_way_keep(way);
-    if (kept == NULL || all->bytes + hub_kept_way_bytes(kept) > HUB_LIMIT_CONFIRM_HELD_BYTES) {
+    hub_err err = kept == NULL ? HUB_ENOMEM
+                               : hub_pool_take(&part_in(way->toolset)->held, whose,
+                                               hub_kept_way_bytes(kept), &share);
+    if (err != HUB_OK) {
         free(kept);
-        hub_call_refuse_rpc(call, HUB_RPC_OVERLOADED,
-                            HUB_STR("too much waits for answers of users: try again"));
+        if (err == HUB_ELIMIT) {
+            refuse_to_hold(call, whose);
+        } else {
+            hub_call_refuse_rpc(call, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"));
+        }
         return HUB_ANSWERED;
     }
     asked *one = hub_call_part_of(call, &HUB_CONFIRM_STATION);
-    *one = (asked){.call = call, .kept = kept};
+    *one = (asked){.call = call, .kept = kept, .share = share};
     DL_APPEND(part_of(way->toolset)->first, one);
-    all->bytes += hub_kept_way_bytes(kept);
     return ask(call, way, reason);
 }
 
@@ -172,6 +194,20 @@ static void end_toolset(hub_toolset *toolset)
     hub_assert(part_of(toolset)->first == NULL);
 }
 
+static hub_err begin_hub(hub_orchestrator *hub, hub_error *reterr)
+{
+    hub_confirm *all = hub_hub_part(hub, &HUB_CONFIRM_STATION);
+    (void)reterr;
+    all->held.most = HUB_LIMIT_CONFIRM_HELD_BYTES;
+    return HUB_OK;
+}
+
+static void drop_hub(hub_orchestrator *hub)
+{
+    const hub_confirm *all = hub_hub_part(hub, &HUB_CONFIRM_STATION);
+    hub_assert(all->held.used == 0);
+}
+
 static bool wants_hub(const hub_orchestrator *hub)
 {
     return hub_access_asks(hub);
@@ -188,6 +224,8 @@ const hub_station HUB_CONFIRM_STATION = {
     .wants_hub = wants_hub,
     .begin = begin,
     .end = end,
+    .hub_begins = begin_hub,
+    .hub_drops = drop_hub,
     .toolset_less = sweep,
     .toolset_unbound = fail_all,
     .toolset_ends = end_toolset,

@@ -13,6 +13,7 @@
 #include "hub/kernel/respond.h"
 #include "hub/kernel/sight.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -357,6 +358,19 @@ void hub_session_set_peer(hub_session *session, const char *peer)
 const char *hub_session_peer(const hub_session *session)
 {
     return session->peer;
+}
+
+hub_str hub_session_whose(const hub_session *session, char text[HUB_WHOSE_BYTES])
+{
+    if (strcmp(hub_session_who(session), HUB_IDENTITY_ANONYMOUS.name) != 0) {
+        return hub_str_of(hub_session_who(session));
+    }
+    if (session->peer[0] != '\0') {
+        (void)snprintf(text, HUB_WHOSE_BYTES, "anonymous at %s", session->peer);
+    } else {
+        (void)snprintf(text, HUB_WHOSE_BYTES, "anonymous, session %" PRIu64, session->number);
+    }
+    return hub_str_of(text);
 }
 
 const char *hub_session_metadata(const hub_session *session)

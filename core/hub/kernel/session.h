@@ -6,6 +6,7 @@
 #ifndef HUB_HUB_KERNEL_SESSION_H
 #define HUB_HUB_KERNEL_SESSION_H
 
+#include "base/cidr.h"
 #include "hub/kernel/capabilities.h"
 #include "hub/kernel/client.h"
 #include "hub/kernel/principal.h"
@@ -39,6 +40,11 @@ bool hub_session_is_operator(const hub_session *session);
 bool hub_session_may_read_all(const hub_session *session);
 const void *hub_session_listener(const hub_session *session); /* only compared */
 const char *hub_session_peer(const hub_session *session);     /* where its client is; "": nowhere */
+
+/* Whose share of a pool (base/share.h) it takes: its principal's; of those whom nobody knows, that of all at
+ * its address, or its own, where there is none. Borrowed from the session, or in `text`. */
+enum { HUB_WHOSE_BYTES = HUB_ADDRESS_TEXT_BYTES + 32 };
+hub_str hub_session_whose(const hub_session *session, char text[HUB_WHOSE_BYTES]);
 
 /* Where the metadata is that say where to get a token (RFC 9728); NULL: nowhere that is known. */
 const char *hub_session_metadata(const hub_session *session);

@@ -59,13 +59,13 @@ static void test_so_many_bytes_wait(void **state)
     const char *refused = client_reply(c, "8");
     assert_non_null(refused);
     assert_contains(refused, "-31001");
-    assert_contains(refused, "too much waits for answers of users");
+    assert_contains(refused, "hold as much as they may");
     call_of(c, WHOLE_COUNT + 1, last); /* just so many */
     fixture_spin(&fixture, 3);
     assert_int_equal(client_count(c, "elicitation/create"), WHOLE_COUNT + 1);
-    assert_int_equal(client_count(c, "too much waits for answers of users"), 1);
+    assert_int_equal(client_count(c, "hold as much as they may"), 1);
     client_call(c, "10", "t__a", "{}");
-    assert_int_equal(client_count(c, "too much waits for answers of users"), 2);
+    assert_int_equal(client_count(c, "hold as much as they may"), 2);
     client_cancel(c, "3"); /* what it held is free */
     client_call(c, "11", "t__a", "{}");
     fixture_spin(&fixture, 3);
@@ -74,8 +74,72 @@ static void test_so_many_bytes_wait(void **state)
     fixture_stop(&fixture);
 }
 
+/* Fill what a client may hold; the id of the call that is refused. */
+static int fill(client *c, int first)
+{
+    int id = first;
+    for (;; id++) {
+        char raw[16];
+        size_t before = client_count(c, "hold as much as they may");
+        call_of(c, id, LARGE);
+        (void)snprintf(raw, sizeof raw, "%d", id);
+        if (client_count(c, "hold as much as they may") > before) {
+            assert_contains(client_reply(c, raw), "-31001");
+            return id;
+        }
+    }
+}
+
+static client *open_as(const char *principal, const char *address)
+{
+    client *c = client_open_as(&fixture, &(client_options){.kind = LEGACY,
+                                                           .principal = principal,
+                                                           .capabilities = "{\"elicitation\":{}}"});
+    if (address != NULL) {
+        hub_session_set_peer(c->session, address);
+    }
+    return c;
+}
+
+/* One who holds all that he may keeps nobody else from being asked: neither another principal nor, of
+ * those whom nobody knows, another address. It does not help him to come by another session. */
+static void test_one_harms_himself_alone(void **state)
+{
+    static const struct {
+        const char *principal;
+        const char *address;
+        const char *other;
+        const char *other_address;
+        const char *named;
+    } CASES[] = {
+        {"token:eve", NULL, "token:bob", NULL, "the calls of \\\"token:eve\\\" that wait"},
+        {"token:eve", "10.0.0.1", "token:bob", "10.0.0.1", "of \\\"token:eve\\\""},
+        {"anonymous", "10.0.0.1", "anonymous", "10.0.0.2", "of \\\"anonymous at 10.0.0.1\\\""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        start();
+        client *eve = open_as(CASES[i].principal, CASES[i].address);
+        client *eve_again = open_as(CASES[i].principal, CASES[i].address);
+        client *bob = open_as(CASES[i].other, CASES[i].other_address);
+        assert_int_equal(fill(eve, 100), 100 + WHOLE_COUNT);
+        assert_int_equal(client_count(eve, CASES[i].named), 1);
+        assert_int_equal(fill(eve_again, 200), 200);
+        call_of(bob, 1, LARGE);
+        client_call(bob, "2", "t__a", "{}");
+        fixture_spin(&fixture, 3);
+        assert_int_equal(client_count(bob, "elicitation/create"), 2);
+        client_close(eve); /* what it held is free */
+        assert_int_equal(fill(eve_again, 300), 300 + WHOLE_COUNT);
+        fixture_stop(&fixture); /* which looks whether all was given back */
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_so_many_bytes_wait)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_so_many_bytes_wait),
+        cmocka_unit_test(test_one_harms_himself_alone),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

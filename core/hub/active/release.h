@@ -2,7 +2,9 @@
 /*
  * What becomes of a toolset when an audience sees it no more, or when there is nobody left in the
  * audience: everybody in it has chosen otherwise. Such an audience rests: it uses none of what it
- * sees, so that a server that nobody wants does not run, until somebody comes who sees that.
+ * sees, so that a server that nobody wants does not run, until somebody comes who sees that. A
+ * profile's own audience does not rest where a session of somebody else has ended: that one may come
+ * again.
  * Thread: [loop].
  */
 #ifndef HUB_HUB_ACTIVE_RELEASE_H

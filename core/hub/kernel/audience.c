@@ -7,6 +7,8 @@
 #include "hub/kernel/principal.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
 #include <utlist.h>
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -124,13 +126,25 @@ void hub_audiences_end(hub_profile *profile)
     }
 }
 
+/* Somebody sees it again. */
+static void come_back(hub_audience *audience)
+{
+    if (audience->is_left) {
+        audience->is_left = false;
+        HUB_STATIONS_TELL(audience_returns, audience);
+    }
+}
+
 /* Those without a session that do not matter any more go; the one that was left first is the first
- * of them. */
+ * of them. Its choice has ended, or is the profile's: what that uses is used on, without a break. */
 static void sweep(hub_orchestrator *hub)
 {
     hub_audience *first;
     while ((first = hub->idle_audiences) != NULL &&
            (hub->idle_audience_count > HUB_LIMIT_IDLE_AUDIENCES || !matters(first))) {
+        if (!matters(first)) {
+            come_back(first->profile->audiences);
+        }
         end(first);
     }
 }
@@ -162,10 +176,31 @@ void hub_audience_join(hub_session *session)
     hub_audience *audience = hub_audience_find(session->principal, profile);
     audience = audience != NULL ? audience : profile->audiences;
     add_session(audience, session);
-    if (audience->is_left) {
-        audience->is_left = false;
-        HUB_STATIONS_TELL(audience_returns, audience);
-    }
+    come_back(audience);
+}
+
+/* A principal as a number, also when it is forgotten meanwhile. Never 0. */
+static unsigned visitor_of(const hub_principal *principal)
+{
+    unsigned visitor;
+    HASH_VALUE(principal->name, strlen(principal->name), visitor);
+    return visitor | 1;
+}
+
+/* A session has ended, and has chosen nothing else than the profile: its principal may come again. Over
+ * HTTP each request of a modern client is one. */
+static void note_visitor(hub_audience *own, const hub_principal *principal)
+{
+    unsigned visitor = visitor_of(principal);
+    own->has_visitors = own->has_visitors || (own->visitor != 0 && own->visitor != visitor);
+    own->visitor = visitor;
+}
+
+/* Whether a principal other than that one may come again. */
+static bool awaits_others(const hub_audience *audience, const hub_principal *principal)
+{
+    return audience->has_visitors ||
+           (audience->visitor != 0 && audience->visitor != visitor_of(principal));
 }
 
 void hub_audience_leave(hub_session *session)
@@ -175,7 +210,11 @@ void hub_audience_leave(hub_session *session)
     HUB_IS(audience, AUDIENCE);
     hub_assert(audience->sessions != NULL && !audience->is_idle);
     DL_DELETE2(audience->sessions, session, audience_prev, audience_next);
-    if (audience->sessions != NULL || is_own(audience)) {
+    if (is_own(audience)) {
+        note_visitor(audience, session->principal);
+        return;
+    }
+    if (audience->sessions != NULL) {
         return;
     }
     if (matters(audience)) {
@@ -209,7 +248,7 @@ static void move_session(hub_session *session, hub_audience *to)
     add_session(to, session);
     carry_serials(session, from->exposure, to->exposure);
     HUB_STATIONS_TELL(session_moved, session, from);
-    if (from->sessions == NULL) {
+    if (from->sessions == NULL && !awaits_others(from, session->principal)) {
         from->is_left = true;
         HUB_STATIONS_TELL(audience_left, from);
     }

@@ -10,7 +10,8 @@
  *
  * An audience without sessions is kept for as long as a station says that something of it matters:
  * over HTTP, each request of a modern client is a session. One goes when the next session begins,
- * never while somebody works with it. At most HUB_LIMIT_IDLE_AUDIENCES are
+ * never while somebody works with it; with one whose choice has become the profile's, the profile's own
+ * takes over what it uses, so that no server stops. At most HUB_LIMIT_IDLE_AUDIENCES are
  * kept so; the one that was left first goes first.
  *
  * Thread: [loop].

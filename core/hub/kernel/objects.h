@@ -134,6 +134,8 @@ struct hub_audience {
     bool is_of_session; /* of one session, and not of all of its principal */
     bool is_left;       /* its last session went to another audience */
     bool is_idle;       /* it has no session, and is in the hub's list of those */
+    bool has_visitors;  /* the profile's own: sessions of several principals have ended in it … */
+    unsigned visitor;   /* … the newest of these, as a number; 0: there was none yet */
     hub_profile *profile;
     hub_principal *principal; /* NULL: it is the profile's own */
     hub_audience *next_of_principal;
@@ -200,7 +202,8 @@ struct hub_toolset {
     hub_toolset *shared;                 /* … of that one, which outlives it; else NULL */
     size_t instances;                    /* of this one that there are */
     uint32_t state;                      /* PATCHBAY_STATE_… */
-    char detail[HUB_LIMIT_REASON_BYTES]; /* why, when failed */
+    char detail[HUB_LIMIT_REASON_BYTES]; /* why, when failed … */
+    bool ended_failed;                   /* … or when it had when its last binding went */
     /* Why there is no binding, or it is not to the newest module; empty: there is, and it is. */
     char unusable[HUB_LIMIT_REASON_BYTES];
     hub_toolset_health health;     /* zeros: nothing was said */

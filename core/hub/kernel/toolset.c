@@ -76,6 +76,13 @@ const char *hub_toolset_detail(const hub_toolset *toolset)
     return toolset->detail;
 }
 
+const char *hub_toolset_last_failure(const hub_toolset *toolset)
+{
+    bool has_failed =
+        toolset->binding != NULL ? toolset->state == PATCHBAY_STATE_FAILED : toolset->ended_failed;
+    return has_failed ? toolset->detail : "";
+}
+
 const char *hub_toolset_unusable(const hub_toolset *toolset)
 {
     return toolset->binding == NULL ? toolset->unusable : "";
@@ -261,6 +268,7 @@ static void take_binding(hub_toolset *toolset, hub_binding *binding)
     hub_assert(!binding->retired && binding->instance != NULL);
     toolset->binding = binding;
     toolset->unusable[0] = '\0';
+    toolset->ended_failed = false;
     toolset->health = (hub_toolset_health){.pid = 0};
     toolset->was_used = true;
     toolset->state = binding->first_state;
@@ -386,6 +394,17 @@ void hub_toolset_share(hub_toolset *toolset)
     toolset->users++;
 }
 
+/* Nobody uses it any more: why its server is not there may still be asked. */
+static void keep_reason(hub_toolset *toolset)
+{
+    bool is_trying = toolset->state == PATCHBAY_STATE_CONNECTING && toolset->health.failures > 0;
+    if (is_trying && toolset->health.last_error[0] != '\0') {
+        hub_binding_keep_text(toolset->detail, sizeof toolset->detail,
+                              hub_str_of(toolset->health.last_error));
+    }
+    toolset->ended_failed = is_trying || toolset->state == PATCHBAY_STATE_FAILED;
+}
+
 /* Go without a binding; its calls fail `at_once`, or may end. */
 static void drop_binding(hub_toolset *toolset, bool at_once)
 {
@@ -393,6 +412,7 @@ static void drop_binding(hub_toolset *toolset, bool at_once)
     HUB_IS(binding, BINDING);
     hub_assert(binding->toolset == toolset);
     toolset->binding = NULL;
+    keep_reason(toolset);
     toolset->health = (hub_toolset_health){.pid = 0};
     toolset->state = PATCHBAY_STATE_IDLE;
     HUB_STATIONS_TELL(toolset_unbound, toolset);
@@ -471,6 +491,7 @@ void hub_toolset_let_go(hub_toolset *toolset)
     toolset->users = 0;
     if (toolset->binding != NULL) {
         drop_binding(toolset, false);
+        toolset->ended_failed = false; /* its settings are others */
     }
 }
 

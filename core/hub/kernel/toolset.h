@@ -105,6 +105,9 @@ void *hub_toolset_part(const hub_toolset *toolset, const hub_station *station);
 uint32_t hub_toolset_state(const hub_toolset *toolset);
 const char *hub_toolset_detail(const hub_toolset *toolset);
 
+/* The same also when nobody uses it any more: why its server was not there then. Empty: it was. */
+const char *hub_toolset_last_failure(const hub_toolset *toolset);
+
 /* Why it could not be used when that was last tried, without secrets; empty: it could, or was not. */
 const char *hub_toolset_unusable(const hub_toolset *toolset);
 

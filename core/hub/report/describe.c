@@ -57,6 +57,10 @@ const char *hub_describe_trouble(const hub_toolset *toolset, bool active, hub_bu
         hub_line_add(why, hub_str_of(hub_toolset_unusable(toolset)), TROUBLE_BYTES);
         return "failed";
     }
+    if (!active && hub_toolset_last_failure(toolset)[0] != '\0') {
+        hub_line_add(why, hub_str_of(hub_toolset_last_failure(toolset)), TROUBLE_BYTES);
+        return "failed";
+    }
     if (!active && hub_discovery_failure(toolset) != NULL) { /* somebody wanted it described */
         hub_line_add(why, hub_str_of(hub_discovery_failure(toolset)), TROUBLE_BYTES);
         return "failed";
@@ -93,6 +97,8 @@ static void add_summary(const hub_toolset *toolset, bool active, hub_buf *out)
         hub_buf_printf(&text, ": %s", hub_toolset_detail(toolset));
     } else if (!active && hub_toolset_unusable(toolset)[0] != '\0') {
         hub_buf_printf(&text, ": %s", hub_toolset_unusable(toolset));
+    } else if (!active && hub_toolset_last_failure(toolset)[0] != '\0') {
+        hub_buf_printf(&text, ": %s", hub_toolset_last_failure(toolset));
     } else if (describe(toolset) != NULL) {
         hub_buf_add(&text, HUB_STR(": "));
         hub_line_add(&text, hub_str_of(describe(toolset)), HUB_LIMIT_DESCRIPTION_BYTES);

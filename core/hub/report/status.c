@@ -157,7 +157,9 @@ const char *hub_status_state(const hub_toolset *toolset, bool is_active)
         return "off";
     }
     if (!is_active) { /* wanted, perhaps, and impossible */
-        return hub_toolset_unusable(toolset)[0] != '\0' ? "failed" : "inactive";
+        bool has_failed = hub_toolset_unusable(toolset)[0] != '\0' ||
+                          hub_toolset_last_failure(toolset)[0] != '\0';
+        return has_failed ? "failed" : "inactive";
     }
     if (hub_toolset_is_native(toolset)) {
         return "ready";
@@ -197,9 +199,8 @@ static const char *last_error_of(const hub_toolset *toolset, bool is_active)
     if (!is_active && hub_toolset_unusable(toolset)[0] != '\0') {
         return hub_toolset_unusable(toolset);
     }
-    bool has_failed = hub_toolset_state(toolset) == PATCHBAY_STATE_FAILED &&
-                      hub_toolset_detail(toolset)[0] != '\0';
-    return has_failed ? hub_toolset_detail(toolset) : hub_toolset_health_of(toolset)->last_error;
+    const char *failure = hub_toolset_last_failure(toolset);
+    return failure[0] != '\0' ? failure : hub_toolset_health_of(toolset)->last_error;
 }
 
 static void add_troubles(const hub_toolset *toolset, bool is_active, hub_buf *out)

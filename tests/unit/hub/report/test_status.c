@@ -170,7 +170,7 @@ static void test_latency(void **state)
     fixture_stop(&fixture);
 }
 
-/* What its server says of itself, and that none of it outlives the instance. */
+/* What its server says of itself, and that none of it but why it has failed outlives the instance. */
 static void test_server(void **state)
 {
     (void)state;
@@ -203,12 +203,14 @@ static void test_server(void **state)
 
     client *c = client_open(&fixture, LEGACY);
     (void)client_ask(c, "1", "disable_toolset", "{\"toolset\":\"t\"}");
-    assert_string_equal(member("state"), "\"inactive\"");
+    assert_string_equal(member("state"), "\"failed\"");
+    assert_string_equal(member("lastError"), "\"newest\"");
     assert_string_equal(member("pid"), "");
     assert_string_equal(member("restarts"), "0");
     (void)client_ask(c, "2", "enable_toolset", "{\"toolset\":\"t\"}");
     assert_string_equal(member("state"), "\"idle\"");
     assert_string_equal(member("protocol"), "");
+    assert_string_equal(member("lastError"), "");
     fixture_stop(&fixture);
 }
 

@@ -75,7 +75,8 @@ typedef struct cli_options {
     enum {
         CLI_SAVES_NOT,
         CLI_SAVES_CHOICE, /* toolset: a hub of one's own has its tools … */
-        CLI_SAVES,        /* … and starts nothing that is not asked for */
+        CLI_SAVES,        /* … and starts nothing that is not asked for … */
+        CLI_SAVES_LOOK,   /* … but knows what is equipped */
     } saves;
     const char *registry; /* search, add: its URL; NULL: the official one */
     const char *name;     /* add: the toolset's key; NULL: one made of the server's name */

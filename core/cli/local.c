@@ -201,7 +201,7 @@ static const hub_port_ops PORT = {.send = take_message};
 
 /* Have the tools for saved toolsets in every profile; start nothing that is not asked for, unless it is
  * about what has been chosen, which depends on what is there without. */
-static int offer_saved(cli_local *local, bool is_choice)
+static int offer_saved(cli_local *local, const cli_options *options)
 {
     hub_settings *settings = &local->config->settings;
     hub_profile_settings *profiles = calloc(settings->profile_count, sizeof *profiles);
@@ -214,10 +214,10 @@ static int offer_saved(cli_local *local, bool is_choice)
         profiles[i].meta_tools =
             hub_profile_settings_groups(&settings->profiles[i]) | HUB_META_SAVED;
         profiles[i].lists_search = false;
-        if (!is_choice) {
+        if (options->saves != CLI_SAVES_CHOICE) {
             profiles[i].startup = HUB_STARTUP_DYNAMIC;
             profiles[i].toolsets = (hub_names){.count = 0};
-            profiles[i].equip = NULL;
+            profiles[i].equip = options->saves == CLI_SAVES_LOOK ? profiles[i].equip : NULL;
         }
     }
     local->own_profiles = profiles;
@@ -306,7 +306,7 @@ int cli_local_open(cli_options *options, bool start, cli_local **ret_local)
         settings->on_step = options->on_step;
         local->loop = hub_loop_new();
         if (options->saves != CLI_SAVES_NOT) {
-            status = offer_saved(local, options->saves == CLI_SAVES_CHOICE);
+            status = offer_saved(local, options);
         }
     }
     if (status == EXIT_OK) {

@@ -412,25 +412,7 @@ static bool has_verb(const cli_command *command, const char *word)
     return false;
 }
 
-int cli_help(cli_options *options)
-{
-    if (options->argument_count == 0) {
-        print_overview();
-        return EXIT_OK;
-    }
-    const cli_command *command = cli_find_command(options->arguments[0]);
-    if (command == NULL) {
-        cli_complain("there is no command \"%s\": see patchbay help", options->arguments[0]);
-        return EXIT_USAGE;
-    }
-    if (options->argument_count > 1 && !has_verb(command, options->arguments[1])) {
-        cli_complain("\"%s\" is one argument too many", options->arguments[1]);
-        return EXIT_USAGE;
-    }
-    return print_help(command);
-}
-
-/* A first word that is no command and no option: say what it may have meant. */
+/* A word that is no command: say what it may have meant. */
 static int unknown_command(const char *word)
 {
     const char *names[sizeof CLI_COMMANDS / sizeof CLI_COMMANDS[0]];
@@ -447,6 +429,23 @@ static int unknown_command(const char *word)
         cli_complain("there is no command \"%s\": see patchbay help", word);
     }
     return EXIT_USAGE;
+}
+
+int cli_help(cli_options *options)
+{
+    if (options->argument_count == 0) {
+        print_overview();
+        return EXIT_OK;
+    }
+    const cli_command *command = cli_find_command(options->arguments[0]);
+    if (command == NULL) {
+        return unknown_command(options->arguments[0]);
+    }
+    if (options->argument_count > 1 && !has_verb(command, options->arguments[1])) {
+        cli_complain("\"%s\" is one argument too many", options->arguments[1]);
+        return EXIT_USAGE;
+    }
+    return print_help(command);
 }
 
 static int run(int argc, char **argv)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 
+#include "base/nearest.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -338,17 +340,23 @@ static const option_row *find_option(hub_str name, int64_t command, int64_t *ret
 
 static int unknown_option(hub_str name)
 {
-    const char *names[sizeof OPTIONS / sizeof OPTIONS[0] + 1] = {NULL};
-    size_t count = 0;
-    for (size_t i = 0; i < sizeof OPTIONS / sizeof OPTIONS[0]; i++) {
-        if (strncmp(OPTIONS[i].name, "--", 2) == 0) {
-            names[count++] = OPTIONS[i].name; /* every letter is near every other one */
+    hub_nearest near;
+    if (hub_str_is(name, "--version") || hub_str_is(name, "-V")) {
+        cli_complain(HUB_STR_FMT " stands alone and takes no value: patchbay --version",
+                     HUB_STR_ARG(name));
+        return EXIT_USAGE;
+    }
+    size_t dashes = strspn(name.ptr, "-");
+    dashes = dashes < name.len ? dashes : name.len;
+    hub_nearest_begin(&near, (hub_str){.ptr = name.ptr + dashes, .len = name.len - dashes});
+    for (size_t i = 0; name.len - dashes > 1 && i < sizeof OPTIONS / sizeof OPTIONS[0]; i++) {
+        if (strncmp(OPTIONS[i].name, "--", 2) == 0) { /* every letter is near every other one */
+            hub_nearest_offer(&near, hub_str_of(OPTIONS[i].name + 2));
         }
     }
-    hub_str near = hub_str_nearest(name, names);
-    if (near.len > 0) {
-        cli_complain("there is no option \"" HUB_STR_FMT "\"; did you mean \"" HUB_STR_FMT "\"?",
-                     HUB_STR_ARG(name), HUB_STR_ARG(near));
+    if (near.found.len > 0) {
+        cli_complain("there is no option \"" HUB_STR_FMT "\"; did you mean \"--" HUB_STR_FMT "\"?",
+                     HUB_STR_ARG(name), HUB_STR_ARG(near.found));
     } else {
         cli_complain("there is no option \"" HUB_STR_FMT "\": see patchbay help",
                      HUB_STR_ARG(name));

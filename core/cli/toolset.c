@@ -277,20 +277,20 @@ static const struct verb {
     const char *name;
     size_t least; /* arguments, with the verb */
     size_t most;
-    bool is_choice; /* it is about what the principal has chosen: as the profile starts */
+    int saves; /* choices begin as the profile starts */
     int (*run)(const cli_options *options, cli_local *local);
     const char *usage;
 } VERBS[] = {
-    {"list", 1, 1, false, cli_saved_list, "toolset list"},
-    {"show", 2, 2, false, cli_saved_show, "toolset show NAME"},
-    {"build", 3, CLI_MAX_LIST, false, build, "toolset build NAME ID…"},
-    {"edit", 3, CLI_MAX_LIST, false, edit, "toolset edit NAME add ID…, remove ID…, or accept"},
-    {"equip", 2, 2, true, equip, "toolset equip NAME"},
-    {"unequip", 1, 1, true, unequip, "toolset unequip"},
-    {"delete", 2, 2, false, delete_saved, "toolset delete NAME"},
-    {"export", 1, CLI_MAX_LIST, false, cli_saved_export, "toolset export [NAME…]"},
-    {"import", 2, 2, false, cli_saved_import, "toolset import FILE"},
-    {"diff", 2, 3, false, cli_saved_diff, "toolset diff NAME [OTHER]"},
+    {"list", 1, 1, CLI_SAVES_LOOK, cli_saved_list, "toolset list"},
+    {"show", 2, 2, CLI_SAVES, cli_saved_show, "toolset show NAME"},
+    {"build", 3, CLI_MAX_LIST, CLI_SAVES, build, "toolset build NAME ID…"},
+    {"edit", 3, CLI_MAX_LIST, CLI_SAVES, edit, "toolset edit NAME add ID…, remove ID…, or accept"},
+    {"equip", 2, 2, CLI_SAVES_CHOICE, equip, "toolset equip NAME"},
+    {"unequip", 1, 1, CLI_SAVES_CHOICE, unequip, "toolset unequip"},
+    {"delete", 2, 2, CLI_SAVES, delete_saved, "toolset delete NAME"},
+    {"export", 1, CLI_MAX_LIST, CLI_SAVES, cli_saved_export, "toolset export [NAME…]"},
+    {"import", 2, 2, CLI_SAVES, cli_saved_import, "toolset import FILE"},
+    {"diff", 2, 3, CLI_SAVES, cli_saved_diff, "toolset diff NAME [OTHER]"},
 };
 
 enum { VERB_COUNT = sizeof VERBS / sizeof VERBS[0] };
@@ -315,7 +315,7 @@ int cli_toolset(cli_options *options)
     if (options->http_count + options->socket_count > 0) {
         return cli_toolset_running(options);
     }
-    options->saves = VERBS[at].is_choice ? CLI_SAVES_CHOICE : CLI_SAVES;
+    options->saves = VERBS[at].saves;
     int status = cli_local_open(options, true, &local);
     if (status == EXIT_OK) {
         status = VERBS[at].run(options, local);

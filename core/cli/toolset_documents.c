@@ -3,7 +3,9 @@
 
 #include "base/limits.h"
 #include "config/file.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
+#include "hub/saved/saved.h"
 #include "wire/json.h"
 
 #include <ev.h>
@@ -146,6 +148,7 @@ static int each_line(const cli_options *options, cli_local *local,
 /* ---- looking --------------------------------------------------------------------------------- */
 
 typedef struct listing {
+    cli_local *local;
     hub_buf out;
     bool is_json;
 } listing;
@@ -154,11 +157,14 @@ static void add_line(void *ctx, const hub_saved_line *line)
 {
     listing *all = ctx;
     hub_buf *out = &all->out;
+    const hub_audience *audience = hub_session_audience(cli_local_session(all->local));
+    bool is_equipped = hub_str_eq(hub_saved_equipped_by(audience).name, line->name);
     if (!all->is_json) {
-        hub_buf_printf(out, "%s" HUB_STR_FMT "  %zu tool%s, %s%s" HUB_STR_FMT,
+        hub_buf_printf(out, "%s" HUB_STR_FMT "  %zu tool%s, %s%s%s" HUB_STR_FMT,
                        out->len > 0 ? "\n" : "", HUB_STR_ARG(line->name), line->tool_count,
                        line->tool_count == 1 ? "" : "s", hub_saved_origin_name(line->origin),
-                       line->description.len > 0 ? ": " : "", HUB_STR_ARG(line->description));
+                       is_equipped ? ", equipped" : "", line->description.len > 0 ? ": " : "",
+                       HUB_STR_ARG(line->description));
         return;
     }
     hub_json_add_comma(out);
@@ -166,13 +172,17 @@ static void add_line(void *ctx, const hub_saved_line *line)
     hub_json_add_string(out, line->name);
     hub_json_add_key(out, HUB_STR("description"));
     hub_json_add_string(out, line->description);
-    hub_buf_printf(out, ",\"toolCount\":%zu,\"version\":%llu,\"origin\":\"%s\"}", line->tool_count,
-                   (unsigned long long)line->version, hub_saved_origin_name(line->origin));
+    hub_buf_printf(out, ",\"toolCount\":%zu,\"version\":%llu,\"origin\":\"%s\"%s}",
+                   line->tool_count, (unsigned long long)line->version,
+                   hub_saved_origin_name(line->origin), is_equipped ? ",\"equipped\":true" : "");
 }
 
 int cli_saved_list(const cli_options *options, cli_local *local)
 {
-    listing all = {.is_json = options->json};
+    listing all = {.local = local, .is_json = options->json};
+    hub_str answer;
+    /* No request goes past what the principal has chosen: then it is known. */
+    (void)cli_local_request(local, "server/discover", HUB_STR("{}"), &answer);
     hub_buf_init(&all.out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
     hub_buf_add(&all.out, all.is_json ? HUB_STR("[") : HUB_STR_EMPTY);
     int status = each_line(options, local, add_line, &all);

@@ -99,7 +99,21 @@ static void print_rows(hub_str list, const char *first, const char *second)
 
 static void print_list(hub_str body)
 {
-    print_rows(hub_json_get(body, HUB_STR("toolsets")), "name", "description");
+    hub_json_iter it = hub_json_iterate(hub_json_get(body, HUB_STR("toolsets")));
+    hub_str key;
+    hub_str row;
+    hub_buf line;
+    hub_buf_init(&line, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
+    while (hub_json_next(&it, &key, &row)) {
+        bool is_equipped =
+            hub_json_type_of(hub_json_get(row, HUB_STR("equipped"))) == HUB_JSON_TRUE;
+        hub_buf_clear(&line);
+        add_shown(&line, row, "name");
+        hub_buf_add(&line, is_equipped ? HUB_STR("  (equipped)  ") : HUB_STR("  "));
+        add_shown(&line, row, "description");
+        cli_print(hub_str_trim(hub_buf_str(&line)));
+    }
+    hub_buf_fini(&line);
 }
 
 static void print_one(hub_str body)

@@ -488,6 +488,19 @@ class VersionAndHelp(HubTest):
             self.assertSays(done.stderr, f'"{word}"', "patchbay help")
             self.assertNotIn("did you mean", done.stderr)
 
+    def test_a_long_one(self):
+        """Its dashes are like those of all others: they make it near to none."""
+        for words, near in ((("serve", "--tls"), None), (("serve", "--conifg"), "--config"), (("help", "serv"), "serve"), (("help", "frobnicate"), None)):
+            done = self.cli(*words, modules=False)
+            self.assertEqual(done.returncode, USAGE, words)
+            self.assertSays(done.stderr, words[1], f'did you mean "{near}"?' if near else "see patchbay help")
+
+    def test_version_stands_alone(self):
+        for words in (("--version=1",), ("-V=1",), ("list", "--version"), ("serve", "--version=1")):
+            done = self.cli(*words, modules=False)
+            self.assertEqual((done.returncode, done.stdout), (USAGE, ""), words)
+            self.assertSays(done.stderr, "stands alone and takes no value: patchbay --version")
+
     def test_help(self):
         for arguments in (["help"], ["--help"], ["-h"]):
             done = self.cli(*arguments, modules=False)

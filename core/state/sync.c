@@ -76,8 +76,7 @@ static hub_err wait_for(hub_state_sync *sync, hub_err err, hub_error *reterr)
     if (err != HUB_OK) {
         return err;
     }
-    ev_timer_set(&sync->deadline, HUB_LIMIT_STATE_SYNC_MS / 1e3, 0.);
-    ev_timer_start(sync->loop, &sync->deadline);
+    hub_loop_start_timer(sync->loop, &sync->deadline, HUB_LIMIT_STATE_SYNC_MS / 1e3);
     while (!sync->is_done && !sync->is_late) {
         (void)ev_run(sync->loop, EVRUN_ONCE);
     }

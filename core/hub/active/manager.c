@@ -2,6 +2,7 @@
 #include "hub/active/manager.h"
 
 #include "base/cause.h"
+#include "base/loop.h"
 #include "hub/active/lists.h"
 #include "hub/active/manager_internal.h"
 #include "hub/active/release.h"
@@ -206,10 +207,10 @@ hub_err manager_begin(hub_manager *manager, hub_operation *operation, hub_str me
     operation->asker = manager->asker;
     operation->held = true;
     manager_use_items(operation);
-    ev_timer_init(&operation->timeout, on_timeout,
-                  hub_settings_of(hub)->limits.discover_timeout_ms / 1000., 0.);
+    ev_timer_init(&operation->timeout, on_timeout, 0., 0.);
     operation->timeout.data = operation;
-    ev_timer_start(hub_loop(hub), &operation->timeout);
+    hub_loop_start_timer(hub_loop(hub), &operation->timeout,
+                         hub_settings_of(hub)->limits.discover_timeout_ms / 1000.);
     if (manager_is_choice(operation) && choice_has_failed(operation)) {
         finish_enabling(operation); /* whatever the others would answer */
     } else if (operation->waiting == 0) {

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/loop.h"
 #include "hub/ask/ask_internal.h"
 #include "hub/ask/elicitation.h"
 #include "hub/ask/input_required.h"
@@ -217,8 +218,8 @@ static void start_expiry(hub_asking *asking)
     uint64_t now = hub_clock_now_ms();
     uint64_t end = asking->first->asked_ms + hub_settings_of(hub)->limits.ask_timeout_ms;
     ev_timer_stop(hub_loop(hub), &asking->expiry);
-    ev_timer_set(&asking->expiry, end > now ? (double)(end - now) / 1000. : 0., 0.);
-    ev_timer_start(hub_loop(hub), &asking->expiry);
+    hub_loop_start_timer(hub_loop(hub), &asking->expiry,
+                         end > now ? (double)(end - now) / 1000. : 0.);
 }
 
 void hub_asking_settle(hub_asking *asking)

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/loop.h"
 #include "hub/access/access.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
@@ -208,8 +209,7 @@ static void follow(hub_notifier *notifier, hub_notifier *from)
     notifier->holds = from->holds;
     notifier->is_due = from->is_due;
     if (is_timed(from)) {
-        ev_timer_set(&notifier->timer, HUB_LIMIT_NOTIFY_WINDOW_MS / 1000., 0.);
-        ev_timer_start(loop, &notifier->timer);
+        hub_loop_start_timer(loop, &notifier->timer, HUB_LIMIT_NOTIFY_WINDOW_MS / 1000.);
     }
 }
 
@@ -260,8 +260,7 @@ void hub_notifier_changed(hub_notifier *notifier, bool is_asked_for)
         }
         ev_timer_stop(loop, &notifier->timer); /* a user's change does not wait for a storm */
     }
-    ev_timer_set(&notifier->timer, delay, 0.);
-    ev_timer_start(loop, &notifier->timer);
+    hub_loop_start_timer(loop, &notifier->timer, delay);
 }
 
 void hub_notifier_look(hub_notifier *notifier)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/loop.h"
 #include "hub/catalogs/discovery.h"
 #include "hub/notices/notifier.h"
 #include "hub/reload/reload_internal.h"
@@ -107,10 +108,10 @@ void reload_wait_begin(reload *next)
             hub_notifier_hold(hub_notifier_of(at));
         }
     }
-    ev_timer_init(&wait->timeout, on_timeout, next->settings->limits.discover_timeout_ms / 1000.,
-                  0.);
+    ev_timer_init(&wait->timeout, on_timeout, 0., 0.);
     wait->timeout.data = wait;
-    ev_timer_start(hub_loop(hub), &wait->timeout);
+    hub_loop_start_timer(hub_loop(hub), &wait->timeout,
+                         next->settings->limits.discover_timeout_ms / 1000.);
     for (size_t i = 0; i < next->toolset_count; i++) {
         count += is_to_ask(&next->toolsets[i]);
     }

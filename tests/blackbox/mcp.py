@@ -493,7 +493,7 @@ class Hub:
     def wait_exit(self, timeout=TIMEOUT):
         """Wait for the end of the hub; return its exit code."""
         try:
-            code = self.process.wait(timeout)
+            code = processes.exit_code(self.process, timeout)
         except subprocess.TimeoutExpired:
             self.kill()
             raise AssertionError(f"the hub did not end within {timeout:g} s{self.describe()}") from None

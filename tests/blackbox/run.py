@@ -8,16 +8,15 @@ requirement; groups run in parallel, each in a process of its own. NAME picks te
 """
 
 import argparse
-import concurrent.futures
 import importlib
 import io
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import unittest
 from pathlib import Path
 
@@ -82,20 +81,49 @@ def run_group(group, patterns):
     )
 
 
-def start_group(group, patterns):
-    python = os.environ.get("PATCHBAY_OTLP_DECODER") if group == "telemetry" else None
-    done = subprocess.run(
-        [python or sys.executable, str(HERE / "run.py"), "--group", group, *patterns],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+def fork_group(group, patterns, output):
+    """Begin one file's tests in a process of its own, which has all modules that this one has; what it prints goes to a file."""
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
     try:
-        return json.loads(done.stdout[done.stdout.rindex('{"group"') :])
+        with open(os.devnull, "rb") as nothing, open(output, "wb") as file:
+            os.dup2(nothing.fileno(), 0)
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+        python = os.environ.get("PATCHBAY_OTLP_DECODER") if group == "telemetry" else None
+        if python:
+            os.execv(python, [python, str(HERE / "run.py"), "--group", group, *patterns])
+        run_group(group, patterns)
+        sys.stdout.flush()
+        code = 0
+    except BaseException:  # whatever it is: the parent's handlers are not this process's
+        traceback.print_exc()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)
+
+
+def outcome(group, output):
+    text = output.read_text(encoding="utf-8", errors="replace")
+    try:
+        return json.loads(text[text.rindex('{"group"') :])
     except ValueError:
-        return {"group": group, "run": 1, "failed": {group: done.stdout[-4000:]}, "skipped": {}, "seconds": 0, "processor": 0}
+        return {"group": group, "run": 1, "failed": {group: text[-4000:]}, "skipped": {}, "seconds": 0, "processor": 0}
+
+
+def run_groups(wanted, patterns, jobs, folder):
+    """Run all, `jobs` at a time; yield what came of each when it has ended."""
+    waiting, running = list(reversed(wanted)), {}
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            group = waiting.pop()
+            output = Path(folder) / f"{group}.output"
+            running[fork_group(group, patterns, output)] = group, output
+        pid, _ = os.wait()
+        if pid in running:
+            yield outcome(*running.pop(pid))
 
 
 def main():
@@ -123,17 +151,16 @@ def main():
     results = []
     try:
         mcp.compile_plugin(fixtures)
-        with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool:
-            for result in pool.map(lambda group: start_group(group, options.names), wanted):
-                results.append(result)
-                good = result["run"] - len(result["failed"]) - len(result["skipped"])
-                print(f"{result['group']:24} {good:3} passed {len(result['failed']):3} failed {result['seconds']:6.1f} s"
-                      f" {result['processor']:6.1f} s of processor time")
-                for name, trace in result["failed"].items():
-                    print(f"\nFAILED {name}\n{trace}")
-                for name, reason in result["skipped"].items():
-                    print(f"  not run: {name}: {reason}")
-                sys.stdout.flush()
+        for result in run_groups(wanted, options.names, max(1, options.jobs), fixtures):
+            results.append(result)
+            good = result["run"] - len(result["failed"]) - len(result["skipped"])
+            print(f"{result['group']:24} {good:3} passed {len(result['failed']):3} failed {result['seconds']:6.1f} s"
+                  f" {result['processor']:6.1f} s of processor time")
+            for name, trace in result["failed"].items():
+                print(f"\nFAILED {name}\n{trace}")
+            for name, reason in result["skipped"].items():
+                print(f"  not run: {name}: {reason}")
+            sys.stdout.flush()
     finally:
         shutil.rmtree(fixtures, ignore_errors=True)
     if options.json:

@@ -6,13 +6,29 @@ import select
 from pathlib import Path
 
 
-def _stat(pid):
+def _read(pid, name):
+    """The bytes of /proc/PID/NAME, or None. Each test looks at all processes several times: by nothing but system calls."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        fd = os.open(f"/proc/{pid}/{name}", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
-    fields = text[text.rindex(")") + 2 :].split()
-    return {"state": fields[0], "parent": int(fields[1]), "started": fields[19]}
+    parts = []
+    try:
+        while part := os.read(fd, 1 << 16):
+            parts.append(part)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+    return b"".join(parts)
+
+
+def _stat(pid):
+    data = _read(pid, "stat")
+    if not data:
+        return None
+    fields = data[data.rindex(b")") + 2 :].split(None, 20)
+    return {"state": fields[0].decode(), "parent": int(fields[1]), "started": fields[19].decode()}
 
 
 def _all():
@@ -24,12 +40,8 @@ def marked(name, value):
     wanted = f"{name}={value}".encode()
     found = set()
     for pid in _all():
-        try:
-            environ = Path(f"/proc/{pid}/environ").read_bytes()
-        except OSError:
-            continue
-        stat = _stat(pid)
-        if wanted in environ.split(b"\0") and stat and stat["state"] not in "ZX":
+        environ = _read(pid, "environ")
+        if environ and wanted in environ and wanted in environ.split(b"\0") and alive(pid):
             found.add(pid)
     return found
 
@@ -48,6 +60,20 @@ def descendants(root):
 def alive(pid, started=None):
     stat = _stat(pid)
     return bool(stat) and stat["state"] not in "ZX" and started in (None, stat["started"])
+
+
+def exit_code(process, seconds):
+    """Of a child (subprocess.Popen), once it has ended; TimeoutExpired after so many seconds. The child's own wait() would
+    sleep between looks, the longer the more it slept before."""
+    if process.poll() is None:
+        fd = os.pidfd_open(process.pid)
+        try:
+            poll = select.poll()
+            poll.register(fd, select.POLLIN)
+            poll.poll(seconds * 1000)
+        finally:
+            os.close(fd)
+    return process.wait(0)
 
 
 def wait_gone(pids, seconds):

@@ -207,6 +207,14 @@ static hub_err find_login(work *at, const hub_toolset_settings *toolset, hub_err
                                      .settings = toolset->login};
         err = hub_login_get(at->logins, &what, &at->login, reterr);
     }
+    if (err == HUB_OK && hub_login_ends_at_hub(at->login)) {
+        err = hub_fail(reterr, HUB_EINVAL,
+                       "browsers come back from a login to \"%s\" to the hub's own /oauth/callback "
+                       "(redirect_uri), of which this command is not told: log in at the running "
+                       "hub, on its dashboard (patchbay ui) or by a call of one of the tools; or "
+                       "use --device",
+                       toolset->key);
+    }
     free(url);
     free(ca);
     return err;

@@ -72,6 +72,13 @@ static bool is_callback(const char *address)
            hub_str_is(url.path, HUB_LOGIN_CALLBACK_PATH);
 }
 
+bool hub_login_ends_at_hub(const hub_login *login)
+{
+    const login_settings *settings = &login->settings;
+    return settings->grant->begin == login_ask_user && settings->redirect_uri != NULL &&
+           is_callback(settings->redirect_uri);
+}
+
 /* Decide on login->flow.redirect_uri; `before`: of the client that is registered. */
 static hub_err find_redirect(hub_login *login, const char *before, hub_error *reterr)
 {

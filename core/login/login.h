@@ -81,6 +81,9 @@ const char *hub_login_owner(const hub_login *login);
 /* Whether it is made of its owner's own token: no user can log in. */
 bool hub_login_is_of_caller(const hub_login *login);
 
+/* Whether its user's browser comes back to a hub's listener (/oauth/callback): nobody else is told of it. */
+bool hub_login_ends_at_hub(const hub_login *login);
+
 /* The value of the header Authorization; empty when there is no token. Borrowed until the loop goes on.
  * *ret_generation: tells this token from others; 0: none. */
 hub_str hub_login_header(hub_login *login, uint64_t *ret_generation);

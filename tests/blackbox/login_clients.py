@@ -132,6 +132,15 @@ class Asked(LoginTest):
 
 
 class OfTheHub(HttpTest, LoginTest):
+    def test_the_command_line_is_another_process(self):
+        """It would wait for a browser that comes back to the hub."""
+        auth, upstream = self.servers()
+        for entry in ({"redirect_uri": "https://hub.example.com/oauth/callback"}, {"client_document": "https://hub.example.com/oauth/client.json"}):
+            done = self.cli("login", "up", toolsets=self.toolsets(upstream, auth=entry), modules=False)
+            self.assertEqual((done.returncode, done.stdout), (3, ""))
+            self.assertSays(done.stderr, '"up"', "/oauth/callback", "redirect_uri", "patchbay ui", "--device")
+        self.assertEqual(auth.asked, [])
+
     def test_browsers_come_back_to_the_hub(self):
         auth, upstream = self.servers()
         reserved = reserve()

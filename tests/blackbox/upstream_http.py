@@ -629,7 +629,9 @@ class Evil(Upstreams):
         for _ in range(3):  # on a kept connection, where libcurl would send it again
             upstream.on["tools/call"] = lambda x: x.cut()
             since = len(upstream.requests)
-            self.assertSays(self.failure(client.call("up__echo")), "connection broke")
+            said = self.failure(client.call("up__echo"))
+            self.assertSays(said, "connection broke", "it was cut, and the request was not repeated")
+            self.assertNotIn("rewind", said)
             self.assertEqual(len(upstream.of("tools/call", since)), 1)
 
     def test_too_large(self):

@@ -69,6 +69,9 @@ static const char *meaning_of(const http_request *request, CURLcode code)
     if (code == CURLE_OK) {
         return "it ended within the head";
     }
+    if (code == CURLE_SEND_FAIL_REWIND || code == CURLE_GOT_NOTHING) {
+        return "it was cut, and the request was not repeated, since it may have arrived";
+    }
     if (code == CURLE_SSL_CONNECT_ERROR && is_not_tls(request->error)) {
         return "it does not speak TLS there: is its address http:// (or ws://)?";
     }

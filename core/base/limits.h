@@ -165,6 +165,9 @@
 #define HUB_LIMIT_OVERRIDES          256
 #define HUB_LIMIT_OVERRIDE_ARGUMENTS 64
 
+/* Arguments that `flat` takes over from alternatives. */
+#define HUB_LIMIT_FLAT_ARGUMENTS 64
+
 /* The least that results.max_bytes may be: what says that a result was cut has to fit. */
 #define HUB_LIMIT_LEAST_RESULT_BYTES 1024
 

@@ -3,6 +3,7 @@
 #include "tools/override.h"
 
 #include "base/limits.h"
+#include "tools/override_flat.h"
 #include "wire/json_edit.h"
 
 bool hub_override_has_argument(hub_str definition, hub_str key)
@@ -53,9 +54,12 @@ static bool edit_property(hub_json_edits *edits, const hub_override_argument *ar
     return true;
 }
 
+/* `flat`: what comes from alternatives. */
 static bool edit_properties(hub_json_edits *edits, const hub_override *override, hub_str properties,
-                            hub_json_change *changes)
+                            const hub_override_flat *flat)
 {
+    hub_json_change changes[HUB_LIMIT_OVERRIDE_ARGUMENTS + HUB_LIMIT_FLAT_ARGUMENTS];
+    size_t count = override->argument_count;
     bool is_single = true;
     hub_str key;
     hub_str schema;
@@ -71,20 +75,35 @@ static bool edit_properties(hub_json_edits *edits, const hub_override *override,
             }
         }
     }
-    return hub_json_edit_members(edits, properties, changes, override->argument_count) && is_single;
+    for (size_t i = 0; i < flat->count; i++) {
+        changes[count++] = flat->changes[i];
+    }
+    return hub_json_edit_members(edits, properties, changes, count) && is_single;
+}
+
+/* The same where there are none. */
+static void write_properties(const hub_override_flat *flat, hub_buf *out)
+{
+    hub_buf_add_char(out, '{');
+    for (size_t i = 0; i < flat->count; i++) {
+        hub_json_add_key(out, flat->changes[i].key);
+        hub_buf_add(out, flat->changes[i].value);
+    }
+    hub_buf_add_char(out, '}');
 }
 
 /* Nobody has to send what the hub sends. Returns whether the list stays: one of which nothing is left
  * goes as a whole, because older dialects of JSON Schema want it to have an element. */
-static bool edit_required(hub_json_edits *edits, const hub_override *override, hub_str required,
-                          hub_json_change *changes)
+static bool edit_required(hub_json_edits *edits, const hub_override *override, hub_str required)
 {
+    hub_json_change changes[HUB_LIMIT_OVERRIDE_ARGUMENTS];
     hub_json_edits own;
     if (hub_json_type_of(required) != HUB_JSON_ARRAY || hub_json_count(required) == 0) {
         return true;
     }
     for (size_t i = 0; i < override->argument_count; i++) {
         const hub_override_argument *argument = &override->arguments[i];
+        changes[i] = (hub_json_change){.key = argument->key};
         changes[i].is_kept = !is_taken_out(argument) && argument->fallback.len == 0;
     }
     hub_json_edits_init(&own);
@@ -96,7 +115,8 @@ static bool edit_required(hub_json_edits *edits, const hub_override *override, h
     return stays;
 }
 
-static bool edit_schema(hub_json_edits *edits, const hub_override *override, hub_str schema)
+static bool edit_members(hub_json_edits *edits, const hub_override *override, hub_str schema,
+                         const hub_override_flat *flat)
 {
     enum { READ = 2 };
     bool is_flat = hub_json_type_of(override->flat) == HUB_JSON_TRUE;
@@ -107,18 +127,37 @@ static bool edit_schema(hub_json_edits *edits, const hub_override *override, hub
                                  {.key = HUB_STR("allOf")},
                                  {.key = HUB_STR("enum")},
                                  {.key = HUB_STR("not")}};
+    hub_str properties = hub_json_get(schema, members[0].key);
     bool is_single = true;
+    hub_buf made;
+    hub_buf_init(&made, SIZE_MAX / 4);
+    if (flat->count > 0 && properties.len == 0) {
+        write_properties(flat, &made);
+        members[0] = (hub_json_change){.key = HUB_STR("properties"), .value = hub_buf_str(&made)};
+    } else if (override->argument_count + flat->count > 0) {
+        is_single = edit_properties(edits, override, properties, flat);
+    }
     if (override->argument_count > 0) {
-        hub_json_change changes[HUB_LIMIT_OVERRIDE_ARGUMENTS];
-        hub_str properties = hub_json_get(schema, members[0].key);
         hub_str required = hub_json_get(schema, members[1].key);
-        is_single = edit_properties(edits, override, properties, changes);
-        members[1].is_kept = edit_required(edits, override, required, changes);
+        members[1].is_kept = edit_required(edits, override, required);
     }
     size_t count = is_flat                        ? sizeof members / sizeof members[0]
                    : override->argument_count > 0 ? READ
                                                   : 0;
-    return hub_json_edit_members(edits, schema, members, count) && is_single;
+    edits->failed = edits->failed || !hub_buf_ok(&made);
+    is_single = hub_json_edit_members(edits, schema, members, count) && is_single;
+    hub_buf_fini(&made);
+    return is_single;
+}
+
+static bool edit_schema(hub_json_edits *edits, const hub_override *override, hub_str schema)
+{
+    hub_override_flat flat;
+    bool is_flat = hub_json_type_of(override->flat) == HUB_JSON_TRUE;
+    hub_override_flat_init(&flat, override, is_flat ? schema : HUB_STR_EMPTY);
+    bool is_single = edit_members(edits, override, schema, &flat);
+    hub_override_flat_fini(&flat);
+    return is_single;
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */

@@ -102,6 +102,26 @@ class Definitions(Overrides):
                 self.assertEqual(client.raw_tools()["up__t"], f'{{"name":"up__t","inputSchema":{{{shown}}}}}')
                 client.hub.finish()
 
+    def test_what_only_alternatives_name(self):
+        """`flat` leaves the alternatives out, and keeps the arguments that they are about."""
+        schema = (
+            '"type":"object","properties":{"a":{"type":"string"}},"oneOf":[{"properties":{"a":{},"k":{"const":1},"b":{}}},true,'
+            '{"properties":{"k":{"const":2},"b":{}}},{"$ref":"#/x"}],"anyOf":[{"properties":{"c":{"title":"C"}}}],"allOf":7'
+        )
+        kept = '"k":{"anyOf":[{"const":1},{"const":2}]},"b":{},"c":{"title":"C"}'
+        bare = '"oneOf":[{"properties":{"k":{}}}]'
+        cases = (
+            (schema, {"flat": True}, '"type":"object","properties":{"a":{"type":"string"},' + kept + "}"),
+            (schema, {"flat": True, "arguments": {"a": {"fixed": 1}, "b": {"hide": True}}}, '"type":"object","properties":{' + kept.replace('"b":{},', "") + "}"),
+            (bare + ',"type":"object"', {"flat": True}, '"type":"object","properties":{"k":{}}'),
+            (schema, {"description": "more"}, schema),
+        )
+        for given, override, shown in cases:
+            with self.subTest(override, given=given):
+                client = self.modern(toolsets={"up": self.upstream(self.recorder(), {"t*": override}, f'{{"name":"t","inputSchema":{{{given}}}}}')})
+                self.assertIn(f'"inputSchema":{{{shown}}}', client.raw_tools()["up__t"])
+                client.hub.finish()
+
     def test_a_member_twice_leaves_the_tool_out(self):
         definition = '{"name":"t","inputSchema":{"type":"object","properties":{"a":{}},"prop\\u0065rties":{"a":{}}}}'
         recorder = self.recorder()

@@ -3,7 +3,8 @@
 """Whether the tables that plugins were built against are what they were: each frozen header of tests/abi/v… is compared with today's.
 
 abidiff compares the layouts, with all that is behind pointers; what was added at the end of a table is no change. It does not see
-macros: a constant has to have the same value. The last line is "N passed, N failed".
+macros: a constant has to have the same value. Each header with an interface is among them, and ABI.md has each version that
+plugin.h has. The last line is "N passed, N failed".
 """
 
 import os
@@ -17,6 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TYPE = re.compile(r"^(?:\}|typedef .*[ *]) ?(patchbay_\w+)(?:;|\()", re.M)
 CONSTANT = re.compile(r"^#define (PATCHBAY_\w+)[ \t]+(.+)$", re.M)
+INTERFACE = re.compile(r'"patchbay\.\w+/\d+"')
+VERSION = re.compile(r"^ \*   (\d+\.\d+)  ", re.M)  # a line of the ledger in plugin.h
 GROWS = {"PATCHBAY_ABI"}  # the newest version there is
 # What abidiff says of more than a table that has become longer.
 CHANGED = re.compile(r"offset changed|deletion|data member changes?:|parameter|return type|Removed variable|type name changed|entity changed")
@@ -56,8 +59,25 @@ def differences(frozen, now, scratch):
     return found if done.returncode == 0 or is_longer_at_most else found + report.splitlines()
 
 
+def not_frozen(include):
+    """Headers whose interface nobody has frozen, and versions without their line or folder: lines."""
+    frozen = {path.name for path in (ROOT / "tests" / "abi").glob("v*/patchbay/*.h")}
+    found = [f"{path.name} has an interface, and no frozen copy in tests/abi"
+             for path in sorted((include / "patchbay").glob("*.h"))
+             if INTERFACE.search(path.read_text(encoding="utf-8")) and path.name not in frozen]
+    ledger = (ROOT / "ABI.md").read_text(encoding="utf-8")
+    for version in VERSION.findall((include / "patchbay" / "plugin.h").read_text(encoding="utf-8")):
+        if f"| {version} |" not in ledger:
+            found.append(f"ABI.md lacks version {version} of plugin.h")
+        if not (ROOT / "tests" / "abi" / f"v{version.replace('.', '_')}").is_dir():
+            found.append(f"tests/abi lacks the headers of version {version}")
+    return found
+
+
 def check(include):
-    good = bad = 0
+    missing = not_frozen(include)
+    print("".join(f"{line}\n" for line in missing), end="")
+    good, bad = int(not missing), int(bool(missing))
     for frozen in sorted((ROOT / "tests" / "abi").glob("v*/patchbay/*.h")):
         now = include / "patchbay" / frozen.name
         with tempfile.TemporaryDirectory() as scratch:

@@ -25,7 +25,9 @@ static hub_err open_store(hub_config_reader *reader, hub_error *reterr)
                          : err;
 }
 
-hub_err hub_secret_read(hub_state_sync *store, hub_str name, hub_buf *value, hub_error *reterr)
+/* Append the value of a secret. blocks: as hub_state_sync_get
+ * errors:  HUB_ENOTFOUND, HUB_EINVAL (the record is no text), those of hub_state_sync_get */
+static hub_err read_secret(hub_state_sync *store, hub_str name, hub_buf *value, hub_error *reterr)
 {
     const hub_state_id id = {.kind = &HUB_SECRET_KIND, .key = name};
     hub_buf document;
@@ -81,7 +83,7 @@ hub_err hub_config_find_secret(void *ctx, hub_secret_kind kind, hub_str name, hu
     } else {
         reader->config.has_stored_secrets = true;
         err = open_store(reader, reterr);
-        err = err == HUB_OK ? hub_secret_read(reader->store, name, value, reterr) : err;
+        err = err == HUB_OK ? read_secret(reader->store, name, value, reterr) : err;
     }
     return err == HUB_OK ? hub_config_hide(reader, hub_buf_str(value), reterr) : err;
 }

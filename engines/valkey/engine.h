@@ -69,9 +69,6 @@ bool valkey_read_value(hub_str value, hub_state_record *ret_record);
 bool valkey_make_rest(valkey_engine *engine, hub_state_job *job, const hub_state_record *record,
                       hub_str *ret_rest);
 
-/* Why a secret is refused. */
-bool valkey_refuse_plain(hub_state_job *job);
-
 /* An error for one of state.lua's refusals: "full", "full_own". */
 void valkey_refuse_room(hub_state_job *job, hub_str refusal, const hub_state_record *record);
 

@@ -129,7 +129,8 @@ bool valkey_read_value(hub_str value, hub_state_record *ret_record)
     return ret_record->version > 0;
 }
 
-bool valkey_refuse_plain(hub_state_job *job)
+/* Why a secret is refused. */
+static bool refuse_plain(hub_state_job *job)
 {
     (void)hub_fail(&job->error, HUB_EDENIED,
                    "a secret cannot be kept: a shared store has encrypted secrets only. Give the "
@@ -144,7 +145,7 @@ bool valkey_make_rest(valkey_engine *engine, hub_state_job *job, const hub_state
     hub_buf sealed;
     hub_buf_init(&sealed, VALUE_BYTES);
     if (record->is_secret && engine->options.keys == NULL) {
-        return valkey_refuse_plain(job);
+        return refuse_plain(job);
     }
     if (record->is_secret) {
         if (hub_state_seal(engine->options.keys, record, &sealed, &job->error) != HUB_OK) {
@@ -186,7 +187,7 @@ static bool add_opened(valkey_engine *engine, hub_state_job *job, hub_state_reco
 {
     hub_buf opened;
     if (record->is_secret && record->key_id.len == 0) {
-        return valkey_refuse_plain(job);
+        return refuse_plain(job);
     }
     hub_buf_init_secret(&opened, VALUE_BYTES);
     bool is_opened = true;
@@ -335,7 +336,7 @@ static void begin_put(valkey_engine *engine, hub_state_job *job)
     if (!job->record.is_secret) {
         ask_put(engine, job, HUB_STR_EMPTY);
     } else if (engine->options.keys == NULL) {
-        (void)valkey_refuse_plain(job);
+        (void)refuse_plain(job);
         valkey_finish(engine, job);
     } else {
         begin_reserving(engine, job);

@@ -97,8 +97,6 @@ void command_teardown(void *data);
 /* Zeroed memory that lives as long as the set; NULL when there is none. */
 void *command_keep(command_set *set, size_t size);
 char *command_keep_text(command_set *set, patchbay_str text);
-/* The text of a raw string; NULL when it is none, or holds a NUL. */
-char *command_keep_string(command_set *set, patchbay_str raw);
 
 /* How many elements or members a raw value has. */
 size_t command_count(patchbay_str raw);

@@ -25,7 +25,8 @@ char *command_keep_text(command_set *set, patchbay_str text)
     return copy;
 }
 
-char *command_keep_string(command_set *set, patchbay_str raw)
+/* The text of a raw string; NULL when it is none, or holds a NUL. */
+static char *keep_string(command_set *set, patchbay_str raw)
 {
     patchbay_out text;
     char *copy = NULL;
@@ -162,7 +163,7 @@ static int32_t read_place(command_set *set, patchbay_str raw, command_tool *tool
     patchbay_str cwd = patchbay_json_get(raw, "cwd");
     patchbay_str input = patchbay_json_get(raw, "stdin");
     if (cwd.len > 0) {
-        tool->cwd = command_keep_string(set, cwd);
+        tool->cwd = keep_string(set, cwd);
         if (tool->cwd == NULL || tool->cwd[0] != '/') {
             return command_fail(fault, PATCHBAY_EINVAL, "cwd must be an absolute path");
         }
@@ -170,7 +171,7 @@ static int32_t read_place(command_set *set, patchbay_str raw, command_tool *tool
     if (input.len == 0) {
         return PATCHBAY_OK;
     }
-    const char *text = command_keep_string(set, input);
+    const char *text = keep_string(set, input);
     if (text == NULL) {
         return command_fail(fault, PATCHBAY_EINVAL, "stdin must be a string");
     }
@@ -192,7 +193,7 @@ static int32_t read_word(command_set *set, patchbay_str raw, command_tool *tool,
 {
     char where[32];
     size_t index = tool->word_count;
-    const char *text = command_keep_string(set, raw);
+    const char *text = keep_string(set, raw);
     (void)snprintf(where, sizeof where, "argv[%zu]", index);
     if (text == NULL) {
         return command_fail(fault, PATCHBAY_EINVAL, "%s is not a string", where);
@@ -287,7 +288,7 @@ static int is_tool_name(const char *name)
 static int32_t read_name(command_set *set, patchbay_str raw, patchbay_tool *tool,
                          command_fault *fault)
 {
-    tool->name = command_keep_string(set, patchbay_json_get(raw, "name"));
+    tool->name = keep_string(set, patchbay_json_get(raw, "name"));
     if (!is_tool_name(tool->name)) {
         return command_fail(fault, PATCHBAY_EINVAL,
                             "tools[%zu]: name must be 1 to 128 of letters, digits, _ . -",
@@ -340,9 +341,9 @@ static int32_t read_tool(command_set *set, patchbay_str raw, patchbay_error *ret
     if (result != PATCHBAY_OK) {
         return result;
     }
-    tool->title = command_keep_string(set, patchbay_json_get(raw, "title"));
-    tool->description = command_keep_string(set, patchbay_json_get(raw, "description"));
-    tool->category = command_keep_string(set, patchbay_json_get(raw, "category"));
+    tool->title = keep_string(set, patchbay_json_get(raw, "title"));
+    tool->description = keep_string(set, patchbay_json_get(raw, "description"));
+    tool->category = keep_string(set, patchbay_json_get(raw, "category"));
     tool->tags = join_tags(set, patchbay_json_get(raw, "tags"));
     tool->output_schema = command_output_schema(command->output);
     tool->flags = read_flags(raw) | (command->has_input ? PATCHBAY_TOOL_TAKES_NUL : 0u);

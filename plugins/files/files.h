@@ -125,9 +125,6 @@ size_t files_utf8_length(const char *text, size_t len);
 /* Append members "path" and, when the name is not UTF-8 and so had to be escaped, "escaped". */
 void files_out_path(patchbay_out *out, const files_path *base, const char *rel);
 
-/* Append `key` with a time as RFC 3339 in UTC. */
-void files_out_time(patchbay_out *out, const char *key, struct timespec time);
-
 /* Append members "type", "size" (files only) and "mtime". */
 void files_out_status(patchbay_out *out, const struct stat *status);
 const char *files_type_name(mode_t mode);

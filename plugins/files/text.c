@@ -131,7 +131,8 @@ const char *files_type_name(mode_t mode)
     return "unknown";
 }
 
-void files_out_time(patchbay_out *out, const char *key, struct timespec time)
+/* Append `key` with a time as RFC 3339 in UTC. */
+static void out_time(patchbay_out *out, const char *key, struct timespec time)
 {
     struct tm utc;
     char text[40] = "";
@@ -149,5 +150,5 @@ void files_out_status(patchbay_out *out, const struct stat *status)
     if (S_ISREG(status->st_mode)) {
         patchbay_out_printf(out, ",\"size\":%lld", (long long)status->st_size);
     }
-    files_out_time(out, "mtime", status->st_mtim);
+    out_time(out, "mtime", status->st_mtim);
 }

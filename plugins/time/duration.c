@@ -272,7 +272,7 @@ void time_duration_text(const time_duration *duration, char *text)
 /* ---- arithmetic -------------------------------------------------------------------------------
  */
 
-int time_compare(time_instant a, time_instant b)
+static int compare(time_instant a, time_instant b)
 {
     if (a.seconds != b.seconds) {
         return a.seconds < b.seconds ? -1 : 1;
@@ -334,7 +334,7 @@ static void fit_step(const time_zone *zone, time_instant from, time_instant to,
 {
     time_sum sum = {0};
     while (*step > 0 &&
-           (!time_add(zone, from, duration, &sum, problem) || time_compare(sum.at, to) > 0)) {
+           (!time_add(zone, from, duration, &sum, problem) || compare(sum.at, to) > 0)) {
         --*step;
     }
 }
@@ -344,7 +344,7 @@ int time_difference(const time_zone *zone, time_instant from, time_instant to,
 {
     time_duration duration = {0};
     time_sum sum = {0};
-    int is_backward = time_compare(from, to) > 0;
+    int is_backward = compare(from, to) > 0;
     time_instant early = is_backward ? to : from;
     time_instant late = is_backward ? from : to;
     time_civil a = time_civil_of(early.seconds + time_zone_at(zone, early.seconds).offset, 0);

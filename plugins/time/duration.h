@@ -43,6 +43,4 @@ int time_add(const time_zone *zone, time_instant at, const time_duration *durati
 int time_difference(const time_zone *zone, time_instant from, time_instant to,
                     time_duration *ret_duration, time_problem *problem);
 
-int time_compare(time_instant a, time_instant b);
-
 #endif

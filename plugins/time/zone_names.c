@@ -21,7 +21,8 @@ const char *time_zone_directory(void)
     return directory != NULL && directory[0] == '/' ? directory : "/usr/share/zoneinfo";
 }
 
-int time_name_check(const char *name, time_problem *problem)
+/* Whether `name` could be a zone's: no path out of the directory, nothing but [A-Za-z0-9_+/-]. */
+static int check_name(const char *name, time_problem *problem)
 {
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                   "0123456789_+-/";
@@ -260,7 +261,7 @@ int time_zone_load(const char *directory, const char *name, time_zone *zone, tim
         time_zone_fixed(zone, NULL, offset);
         return 1;
     }
-    if (!time_name_check(name, problem)) {
+    if (!check_name(name, problem)) {
         /* "New York" is no path, but as good a hint as any. */
         int is_hint = strchr(name, ' ') != NULL && strlen(name) < TIME_ZONE_NAME_BYTES;
         return is_hint ? refuse_unknown(directory, name, problem) : 0;
@@ -279,7 +280,7 @@ static int is_zone(const char *directory, const char *name)
     time_zone zone;
     time_problem problem;
     int found;
-    return time_name_check(name, &problem) && load_file(directory, name, &zone, &found, &problem);
+    return check_name(name, &problem) && load_file(directory, name, &zone, &found, &problem);
 }
 
 void time_system_zone(const char *directory, char name[TIME_ZONE_NAME_BYTES])
@@ -366,7 +367,7 @@ static void list_folder(int fd, const char *prefix, int depth, time_names *names
         char name[TIME_ZONE_NAME_BYTES];
         time_problem problem;
         int len = snprintf(name, sizeof name, "%s%s", prefix, entry->d_name);
-        if (len < 0 || (size_t)len + 1 >= sizeof name || !time_name_check(name, &problem)) {
+        if (len < 0 || (size_t)len + 1 >= sizeof name || !check_name(name, &problem)) {
             continue; /* ".", "zone.tab", … */
         }
         char kind = classify(dirfd(folder), entry->d_name, depth);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The system's zones by name: finding, loading, listing and suggesting. Everything here reads the
- * disk: worker threads only, but for time_name_check.
+ * disk: worker threads only.
  */
 #ifndef TIME_ZONE_NAMES_H
 #define TIME_ZONE_NAMES_H
@@ -19,9 +19,6 @@ typedef struct time_names {
 
 /* $TZDIR, else /usr/share/zoneinfo. Borrowed from the environment. */
 const char *time_zone_directory(void);
-
-/* Whether `name` could be a zone's: no path out of the directory, nothing but [A-Za-z0-9_+/-]. */
-int time_name_check(const char *name, time_problem *problem);
 
 /* The zone called `name`: IANA name, "UTC", "Z", or an offset ("+02:00", "-0330", "+2"). What is
  * not there is refused with the nearest names. */

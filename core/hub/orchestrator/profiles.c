@@ -103,9 +103,8 @@ hub_base *hub_profile_find_base(const hub_orchestrator *hub, const hub_profile_s
     return NULL;
 }
 
-hub_err hub_profile_get_base(const hub_orchestrator *hub, const hub_settings *settings,
-                             const hub_profile_settings *own, hub_base **ret_base,
-                             hub_error *reterr)
+static hub_err get_base(const hub_orchestrator *hub, const hub_settings *settings,
+                        const hub_profile_settings *own, hub_base **ret_base, hub_error *reterr)
 {
     hub_base *known = hub_profile_find_base(hub, own);
     if (known != NULL && has_meta(known, own)) {
@@ -166,7 +165,7 @@ hub_err hub_profile_create(hub_orchestrator *hub, const hub_settings *settings,
     hub_source sources[1];
     hub_base *base = NULL;
     hub_exposure *exposure = NULL;
-    hub_err err = hub_profile_get_base(hub, settings, own, &base, reterr);
+    hub_err err = get_base(hub, settings, own, &base, reterr);
     if (err == HUB_OK) {
         err = hub_profile_make_exposure(hub, base, settings, own, sources, 0, NULL, &exposure,
                                         reterr);

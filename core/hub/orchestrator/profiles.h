@@ -26,12 +26,7 @@ HUB_MUST_CHECK hub_err hub_profile_make_base(const hub_orchestrator *hub,
 /* The base that is at work for such profiles; borrowed, NULL when there is none. */
 hub_base *hub_profile_find_base(const hub_orchestrator *hub, const hub_profile_settings *own);
 
-/* The same, which is made of the hub's toolsets if there is none; or one that is made anyway, as
- * when there are other toolsets. */
-HUB_MUST_CHECK hub_err hub_profile_get_base(const hub_orchestrator *hub,
-                                            const hub_settings *settings,
-                                            const hub_profile_settings *own, hub_base **ret_base,
-                                            hub_error *reterr);
+/* One that is made of the hub's toolsets, be there another or not: as when these are others. */
 HUB_MUST_CHECK hub_err hub_profile_renew_base(const hub_orchestrator *hub,
                                               const hub_settings *settings,
                                               const hub_profile_settings *own, hub_base **ret_base,

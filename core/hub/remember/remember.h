@@ -70,8 +70,6 @@ typedef enum hub_remembered {
     HUB_REMEMBERED_UNREAD, /* nobody knows what was chosen before: the store has not answered */
 } hub_remembered;
 
-hub_remembered hub_remembered_of(const hub_profile *profile, const hub_principal *principal);
-
 /* Append to an object who has chosen what: `choices`, an array of at most HUB_LIMIT_REMEMBER_SHOWN
  * objects (`profile`, `principal`, `enabled` and `disabled` beside what the profile has, `ofSession`,
  * `remembered`), and `moreChoices`, when there are more. Of its own principal; of all for an operator:

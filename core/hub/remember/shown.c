@@ -19,7 +19,7 @@ typedef struct showing {
     hub_buf *out;
 } showing;
 
-hub_remembered hub_remembered_of(const hub_profile *profile, const hub_principal *principal)
+static hub_remembered remembered_of(const hub_profile *profile, const hub_principal *principal)
 {
     const hub_orchestrator *hub = hub_profile_hub(profile);
     const seat *of = seat_find(hub, hub_str_of(hub_profile_name(profile)),
@@ -94,7 +94,7 @@ static void add_audience(showing *to, const hub_audience *audience)
     const hub_audience *own = hub_profile_audience(profile);
     hub_remembered remembered = hub_audience_is_of_session(audience)
                                     ? HUB_REMEMBERED_NOT
-                                    : hub_remembered_of(profile, hub_audience_principal(audience));
+                                    : remembered_of(profile, hub_audience_principal(audience));
     size_t before = to->out->len;
     if (!has_room(to)) {
         return;

@@ -134,8 +134,8 @@ static void add_overrides(const hub_catalog *tools, hub_buf *out)
     hub_buf_add(out, has_any ? HUB_STR("]") : HUB_STR_EMPTY);
 }
 
-void hub_describe_add_toolset(const hub_audience *audience, const hub_toolset *toolset,
-                              hub_buf *out)
+/* Append the members of one toolset's object, as the audience sees it, without braces. */
+static void add_toolset(const hub_audience *audience, const hub_toolset *toolset, hub_buf *out)
 {
     bool active = hub_audience_has(audience, toolset);
     hub_json_add_key(out, HUB_STR("key"));
@@ -173,7 +173,7 @@ void hub_describe_toolsets(hub_orchestrator *hub, const char *profile_name, bool
     for (size_t i = 0; profile != NULL && i < hub_toolset_total(hub); i++) {
         hub_json_add_comma(out);
         hub_buf_add_char(out, '{');
-        hub_describe_add_toolset(hub_profile_audience(profile), hub_toolset_at(hub, i), out);
+        add_toolset(hub_profile_audience(profile), hub_toolset_at(hub, i), out);
         if (reads_texts) {
             hub_pins_add_suspects(hub_toolset_at(hub, i), out);
         }

@@ -26,10 +26,6 @@ void hub_describe_modules(hub_orchestrator *hub, hub_buf *out);
 bool hub_describe_resolve(hub_orchestrator *hub, const char *profile, hub_str reference,
                           hub_buf *out);
 
-/* Append the members of one toolset's object, as the audience sees it, without braces. */
-void hub_describe_add_toolset(const hub_audience *audience, const hub_toolset *toolset,
-                              hub_buf *out);
-
 /* What the toolset is for, as far as anybody has said; may be empty. Borrowed. */
 hub_str hub_describe_purpose(const hub_toolset *toolset);
 

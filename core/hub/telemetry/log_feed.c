@@ -67,7 +67,8 @@ static void add_id(hub_buf *out, hub_str json, const char *key, size_t digits)
     }
 }
 
-void hub_log_feed_write(hub_str json, uint64_t now_ns, hub_buf *out)
+/* Append the record of an event as base/log_reader.h has it. */
+static void write_record(hub_str json, uint64_t now_ns, hub_buf *out)
 {
     hub_json_iter it = hub_json_iterate(json);
     hub_str level = HUB_STR_EMPTY;
@@ -102,7 +103,7 @@ static void on_line(void *ctx, hub_str json)
     hub_log_feed *feed = ctx;
     hub_buf text;
     hub_buf_init(&text, 4 * HUB_LIMIT_LOG_LINE_BYTES);
-    hub_log_feed_write(json, hub_clock_wall_ns(), &text);
+    write_record(json, hub_clock_wall_ns(), &text);
     hub_exporter_put(feed->exporter, &text);
     hub_buf_fini(&text);
     uint64_t lost = hub_log_reader_lost(feed->reader);

@@ -14,7 +14,4 @@ typedef struct hub_log_feed hub_log_feed;
 hub_log_feed *hub_log_feed_create(struct ev_loop *loop, hub_exporter *exporter);
 void hub_log_feed_destroy(hub_log_feed *feed); /* NULL is fine */
 
-/* Append the record of an event as base/log_reader.h has it. */
-void hub_log_feed_write(hub_str json, uint64_t now_ns, hub_buf *out);
-
 #endif

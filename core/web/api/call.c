@@ -230,7 +230,9 @@ static void begin_call(hub_api_asked *asked, hub_str name, hub_str arguments, wa
     hub_buf_fini(&params);
 }
 
-void hub_api_call_tool(hub_api_asked *asked, hub_str name, hub_str arguments)
+/* Call a tool as the caller, by the name that clients know; answers with its result. `arguments` is a
+ * JSON object. */
+static void call_tool(hub_api_asked *asked, hub_str name, hub_str arguments)
 {
     begin_call(asked, name, arguments, calloc(1, sizeof(waiting_call)));
 }
@@ -273,7 +275,7 @@ static void serve_call(hub_api_asked *asked)
     } else if (arguments.len > 0 && hub_json_type_of(arguments) != HUB_JSON_OBJECT) {
         hub_api_fail(asked->exchange, 400, "invalid_input", "arguments must be an object");
     } else {
-        hub_api_call_tool(asked, hub_buf_str(&name), arguments.len > 0 ? arguments : HUB_STR("{}"));
+        call_tool(asked, hub_buf_str(&name), arguments.len > 0 ? arguments : HUB_STR("{}"));
     }
     hub_buf_fini(&name);
 }

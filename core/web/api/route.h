@@ -122,10 +122,6 @@ const hub_item *hub_api_find_tool(const hub_api_asked *asked, hub_exposure *seen
  * answered. */
 hub_session *hub_api_look(const hub_api_asked *asked);
 
-/* Call a tool as the caller, by the name that clients know; answers with its result. `arguments` is a
- * JSON object. */
-void hub_api_call_tool(hub_api_asked *asked, hub_str name, hub_str arguments);
-
 /* Call one of the hub's own, be it that the caller's profile lists it or not; answers with its
  * structured content, and of one that fails with an error of the API. */
 void hub_api_call_own(hub_api_asked *asked, const char *name, hub_str arguments);

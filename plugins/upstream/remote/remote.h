@@ -182,9 +182,6 @@ void remote_config_free(remote_config *config);
 /* channel.c */
 extern const upstream_channel remote_channel;
 int remote_is_modern(const mcp_remote *remote);
-/* Append why a credential was refused, or the lack of one, and what to do about it: a sentence. */
-void remote_add_refusal(const mcp_remote *remote, long status, const challenge *said,
-                        patchbay_out *out);
 
 /* exchange.c */
 /* Make an exchange; it is the remote's. NULL when out of memory or too many are under way. */
@@ -223,8 +220,7 @@ void answer_fail(exchange *x, const char *why, upstream_cause cause);
 /* Make one line of the beginning of what came, for the end of a sentence: ": " and the words, or
  * nothing. */
 void answer_quote(const exchange *x, char *ret_line, size_t size);
-/* The answer's status is an error: 401 or 403; any; a redirect to `url`, NULL if that is no URL. */
-void answer_take_refusal(exchange *x);
+/* The answer's status is an error; a redirect to `url`, NULL if that is no URL. */
 void answer_take_status(exchange *x);
 void answer_take_redirect(exchange *x, const char *url);
 /* The status is the answer to this request, and says nothing about the session. */

@@ -109,7 +109,8 @@ static int is_of_client(const exchange *x)
     return x->remote->config.forward_headers != NULL && (is_note || x->call.id != 0);
 }
 
-void remote_add_refusal(const mcp_remote *remote, long status, const challenge *said,
+/* Append why a credential was refused, or the lack of one, and what to do about it: a sentence. */
+static void add_refusal(const mcp_remote *remote, long status, const challenge *said,
                         patchbay_out *out)
 {
     static const char SET[] = "keep one with `patchbay secret set NAME`, and say in the server's "
@@ -142,7 +143,7 @@ void remote_add_refusal(const mcp_remote *remote, long status, const challenge *
 static void say_refusal(const exchange *x, const char *words, char *ret_why, size_t size)
 {
     patchbay_out why = {0};
-    remote_add_refusal(x->remote, x->status, &x->challenge, &why);
+    add_refusal(x->remote, x->status, &x->challenge, &why);
     (void)snprintf(ret_why, size, "%s%s", why.failed ? "credential refused" : why.ptr, words);
     patchbay_out_free(&why);
 }
@@ -213,7 +214,7 @@ void answer_take_login_end(exchange *x, patchbay_str end)
     upstream_disconnect(server, reason, CAUSE_CONFIG);
 }
 
-void answer_take_refusal(exchange *x)
+static void take_refusal(exchange *x)
 {
     if (!login_try(x)) {
         answer_take_login_end(x, patchbay_str_make("", 0));
@@ -304,7 +305,7 @@ void answer_take_status(exchange *x)
     int is_reply;
     (void)scan_error(x, &message, &code, &is_reply);
     if (x->status == 401 || x->status == 403) {
-        answer_take_refusal(x);
+        take_refusal(x);
     } else if (x->session != 0 && (x->status == 404 || (!is_reply && says_session(x, code)))) {
         session_lost(x);
     } else if (!try_old_transport(x, code)) {

@@ -38,7 +38,7 @@
 #define HUB_LIMIT_TOOLSET_KEY_BYTES  64
 
 /* Extensions that one server announces, bytes of one with its key, and of all that the hub
- * announces. Known ones have less than 200. */
+ * announces for it: a share (share.h). Known ones have less than 200. */
 #define HUB_LIMIT_EXTENSIONS           32
 #define HUB_LIMIT_EXTENSION_BYTES      4096
 #define HUB_LIMIT_ALL_EXTENSIONS_BYTES (64u * 1024)
@@ -126,7 +126,7 @@
 #define HUB_LIMIT_NAME_LIST_BYTES 900
 
 /* Names of tools and prompts that are gone: while they are remembered, no other tool can have them. A
- * server can make up new ones for ever, so the oldest are forgotten. */
+ * server can make up new ones for ever, so the oldest of who has most of them are forgotten. */
 #define HUB_LIMIT_NAMES_REMEMBERED 16384
 
 /* Schemas that are checked against arguments. */
@@ -316,7 +316,7 @@
 /* Subscriptions of one connection. */
 #define HUB_LIMIT_LISTENS_PER_SESSION 64
 
-/* Jobs that wait for a worker thread, and the threads. */
+/* Jobs of one toolset that wait for a worker thread: a share (share.h); and the threads. */
 #define HUB_LIMIT_WORKER_QUEUE   1024
 #define HUB_LIMIT_WORKER_THREADS 64
 

@@ -149,7 +149,8 @@ const hub_config_key HUB_CONFIG_LIMIT_KEYS[] = {
      COUNT_TO(HUB_LIMIT_WORKER_THREADS),
      LIMIT(worker_threads),
      .fallback = DEFAULT_WORKERS,
-     .about = "Threads that run native tools."},
+     .about = "Threads that run native tools; and one more for the others, while one toolset has "
+              "all of them."},
     {.name = "connections",
      COUNT_TO(MOST_CONNECTIONS),
      LIMIT(net.connections),

@@ -374,8 +374,9 @@ const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
      .offset = DRAFT(toolset.queue),
      .most = HUB_LIMIT_CALLS,
      .fallback = HUB_LIMIT_QUEUE,
-     .about = "How many calls wait when max_calls are in flight; clients take turns. 0: they are "
-              "refused at once."},
+     .about =
+         "How many calls of one client wait when max_calls are in flight; those of all wait up "
+         "to twice as many, and clients take turns. 0: they are refused at once."},
     {.name = "queue_timeout",
      .kind = HUB_CONFIG_DURATION,
      .offset = DRAFT(toolset.queue_timeout_ms),

@@ -229,7 +229,7 @@ static int32_t worker_submit(patchbay_host *host, void (*work)(void *arg), void 
         free(job);
         return result;
     }
-    hub_err err = hub_worker_submit(host->env->workers, run_job, end_job, job);
+    hub_err err = hub_worker_submit_in(host->env->workers, &host->jobs, run_job, end_job, job);
     if (err == HUB_OK) {
         return PATCHBAY_OK;
     }

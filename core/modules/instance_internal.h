@@ -106,6 +106,7 @@ struct patchbay_host {
     hub_mail *last_mail; /* made beforehand: closing must not fail */
     size_t pending;      /* jobs and mails not yet taken */
     size_t mail_bytes;   /* of JSON in them */
+    hub_worker_lane jobs;
     uint64_t finished[HUB_INSTANCE_FINISHED];
     unsigned finished_at;
     patchbay_on_login *on_login; /* told when there is another token; NULL: nobody */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The worker pool: threads that run what may block, with a bounded queue. Threads are started when
- * first needed, never more than there is work for, and block all signals. Jobs are taken in the
- * order they came and run in parallel: they end in no particular order. The pool knows nothing of
- * toolsets; whoever submits counts its own jobs through `done`.
+ * first needed, never more than there is work for, and block all signals. Jobs run in parallel: they
+ * end in no particular order. Whoever submits counts its own jobs through `done`.
+ *
+ * Who has a lane of its own keeps nobody else from the threads: lanes take turns, the jobs of each in the
+ * order they came; each has its share of the queue; and while the jobs of one run on all threads, there
+ * is one thread more for the others.
  */
 #ifndef HUB_MODULES_WORKER_H
 #define HUB_MODULES_WORKER_H
@@ -12,8 +15,19 @@
 
 typedef struct hub_worker_pool hub_worker_pool;
 
-/* A pool of at most `threads` (1 … HUB_LIMIT_WORKER_THREADS) threads and HUB_LIMIT_WORKER_QUEUE
- * waiting jobs.
+/* The jobs of somebody who shares the pool with others. All zero is one without jobs. The fields are the
+ * pool's; it stays where it is until the `done` of its last job. */
+typedef struct hub_worker_lane {
+    struct job *first;
+    struct job *last;
+    struct hub_worker_lane *next; /* of those with jobs that wait */
+    struct hub_worker_lane *prev;
+    size_t waiting;
+    unsigned running;
+} hub_worker_lane;
+
+/* A pool of at most `threads` (1 … HUB_LIMIT_WORKER_THREADS) threads, and one more as above, and
+ * HUB_LIMIT_WORKER_QUEUE waiting jobs of each lane (a share: base/share.h).
  * owns:    *ret_pool, destroy it with hub_worker_pool_destroy
  * thread:  [init]
  * errors:  HUB_EINVAL (`threads` out of range), HUB_ENOMEM */
@@ -35,5 +49,12 @@ bool hub_worker_pool_destroy(hub_worker_pool *pool, unsigned timeout_ms);
  */
 HUB_MUST_CHECK hub_err hub_worker_submit(hub_worker_pool *pool, void (*work)(void *arg),
                                          void (*done)(void *arg, bool ran), void *arg);
+
+/* The same in a lane.
+ * thread:  [any], also from within a job      blocks: no
+ * errors:  as hub_worker_submit; HUB_ELIMIT: its share of the queue is full */
+HUB_MUST_CHECK hub_err hub_worker_submit_in(hub_worker_pool *pool, hub_worker_lane *lane,
+                                            void (*work)(void *arg),
+                                            void (*done)(void *arg, bool ran), void *arg);
 
 #endif

@@ -22,7 +22,8 @@
  * suffixes agree, has no name and is left out.
  *
  * A name that a tool has had goes to nobody else while the hub runs: the base remembers whose it
- * was, the last HUB_LIMIT_NAMES_REMEMBERED of those whose tools are gone.
+ * was, the last HUB_LIMIT_NAMES_REMEMBERED of those whose tools are gone: where they become more, those
+ * of the toolset that has most of them are forgotten.
  *
  * Resources and templates have their own URIs; of several with one URI it depends on the exposure
  * who has it.

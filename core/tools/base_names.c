@@ -5,8 +5,7 @@
 
 #include <stdlib.h>
 
-/* URIs are not remembered; sweeping them one by one would cost a walk each time. */
-enum { URIS_BEFORE_SWEEP = 1024, NAME_ROOM_BYTES = 1024 };
+enum { NAME_ROOM_BYTES = 1024 };
 
 /* ---- the index ------------------------------------------------------------------------------- */
 
@@ -111,20 +110,6 @@ void base_unlink(hub_base *base, hub_kind kind, base_claim *claim)
         base->gone_count[kind]++;
     } else if (name->claims->next == NULL) {
         count_shared(base, kind, name->claims, false);
-    }
-}
-
-void base_sweep_names(hub_base *base, hub_kind kind)
-{
-    size_t most = base_is_uri(kind) ? URIS_BEFORE_SWEEP : HUB_LIMIT_NAMES_REMEMBERED;
-    size_t keep = base_is_uri(kind) ? 0 : most / 2;
-    base_name *next = base->gone_count[kind] > most ? base->names[kind] : NULL;
-    while (next != NULL && base->gone_count[kind] > keep) {
-        base_name *name = next;
-        next = name->hh.next; /* in the order in which they were made */
-        if (name->claims == NULL) {
-            base_free_name(base, kind, name);
-        }
     }
 }
 

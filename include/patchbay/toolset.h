@@ -367,7 +367,8 @@ static inline void patchbay_submit_(patchbay_tool_call *call)
     if (result != PATCHBAY_OK) {
         patchbay_reply_error(
             call, PATCHBAY_UNAVAILABLE, "%s",
-            result == PATCHBAY_ELIMIT      ? "all workers are busy; try again in a moment"
+            result == PATCHBAY_ELIMIT
+                ? "too many calls of this toolset wait for a worker; try again in a moment"
             : result == PATCHBAY_ESTATE    ? "the toolset is being closed"
             : result == PATCHBAY_ENOTFOUND ? "this hub has no workers; the tool needs one"
                                            : "out of memory; try again in a moment");

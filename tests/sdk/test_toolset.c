@@ -306,7 +306,8 @@ static void test_failures(void **state)
         fake_result_free(&result);
     }
     fake_host_refuse_jobs(host, 1);
-    check("forget", NULL, PATCHBAY_UNAVAILABLE, "all workers are busy; try again in a moment");
+    check("forget", NULL, PATCHBAY_UNAVAILABLE,
+          "too many calls of this toolset wait for a worker; try again in a moment");
     check_text("echo", "{\"text\":\"still here\"}", "still here"); /* needs no worker */
     fake_host_refuse_jobs(host, 0);
 }

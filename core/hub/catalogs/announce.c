@@ -2,6 +2,7 @@
 #include "hub/catalogs/announce.h"
 
 #include "base/limits.h"
+#include "base/share.h"
 #include "hub/catalogs/discovery.h"
 #include "hub/kernel/extensions.h"
 #include "hub/kernel/toolset.h"
@@ -51,9 +52,12 @@ static void add_extensions(totals *sum, const hub_source *const *sources, size_t
     const hub_toolset *toolset = sources[at]->owner;
     hub_str key;
     hub_str value;
+    size_t before = sum->extensions.len;
     hub_json_iter it = hub_json_iterate(hub_toolset_capabilities(toolset)->extensions);
     while (hub_json_next(&it, &key, &value)) {
-        bool has_room = sum->extensions.len + key.len + value.len <= HUB_LIMIT_ALL_EXTENSIONS_BYTES;
+        size_t len = sum->extensions.len;
+        bool has_room = hub_share_may(HUB_LIMIT_ALL_EXTENSIONS_BYTES, len, len - before,
+                                      key.len + value.len + sizeof ",:" - 1);
         if (has_room && !is_the_hubs(key) && !has_extension(sources, at, key)) {
             hub_json_add_comma(&sum->extensions);
             hub_buf_add(&sum->extensions, key);

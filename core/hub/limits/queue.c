@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/map.h"
+#include "base/share.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/session.h"
@@ -11,6 +12,7 @@
 #include "hub/kernel/way.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <utlist.h>
 
 /* With a call: it waits. */
@@ -22,18 +24,19 @@ typedef struct waiting {
     struct waiting *prev;
 } waiting;
 
-/* The calls of one principal. */
+/* The calls of one client. */
 typedef struct lane {
-    const hub_principal *principal;
     waiting *first;
+    size_t count;
     struct lane *next; /* in `turn` */
     struct lane *prev;
     UT_hash_handle hh;
+    char whose[];
 } lane;
 
 /* With a toolset. */
 typedef struct queue {
-    lane *lanes;  /* uthash over the principal */
+    lane *lanes;  /* uthash over whose they are (hub_session_whose) */
     lane *turn;   /* the same, in the order of their turns */
     size_t count; /* calls */
     ev_timer wake;
@@ -57,19 +60,25 @@ static bool has_place(const hub_toolset *toolset)
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
-static lane *find_or_add_lane(queue *of, const hub_principal *principal)
+static lane *find_lane(const queue *of, hub_str whose)
 {
-    lane *found;
-    HASH_FIND_PTR(of->lanes, &principal, found);
+    lane *found = NULL;
+    HASH_FIND(hh, of->lanes, whose.ptr, (unsigned)whose.len, found);
+    return found;
+}
+
+static lane *find_or_add_lane(queue *of, hub_str whose)
+{
+    lane *found = find_lane(of, whose);
     if (found != NULL) {
         return found;
     }
-    found = calloc(1, sizeof *found);
+    found = calloc(1, sizeof *found + whose.len);
     if (found == NULL) {
         return NULL;
     }
-    found->principal = principal;
-    HASH_ADD_PTR(of->lanes, principal, found);
+    memcpy(found->whose, whose.ptr, whose.len);
+    HASH_ADD(hh, of->lanes, whose, (unsigned)whose.len, found);
     if (!hub_map_has_taken(&found->hh)) {
         free(found);
         return NULL;
@@ -96,6 +105,7 @@ static hub_kept_way *stop_waiting(waiting *one)
     queue *of = queue_of(kept->way.toolset);
     hub_call_stop_waiting(one->call);
     DL_DELETE(one->lane->first, one);
+    one->lane->count--;
     drop_lane_if_empty(of, one->lane);
     hub_session_release(hub_call_session(one->call), hub_kept_way_bytes(kept));
     one->kept = NULL;
@@ -132,7 +142,7 @@ static void start_clock(hub_call *call, const hub_toolset *toolset)
     hub_call_wait(call, wait_ms, on_wait_over);
 }
 
-static void refuse(hub_call *call, const hub_toolset *toolset)
+static void refuse(hub_call *call, const hub_toolset *toolset, hub_str whose)
 {
     const hub_toolset_settings *settings = hub_toolset_settings_of(toolset);
     hub_buf text;
@@ -140,14 +150,16 @@ static void refuse(hub_call *call, const hub_toolset *toolset)
     hub_buf_printf(&text, "toolset \"%s\" has as many calls in flight as it may (max_calls: %u)",
                    settings->key, settings->max_calls);
     if (settings->queue > 0) {
-        hub_buf_printf(&text, ", and as many that wait (queue: %u)", settings->queue);
+        hub_buf_printf(&text,
+                       ", and \"" HUB_STR_FMT "\" has as many that wait as it may (queue: %u)",
+                       HUB_STR_ARG(whose), settings->queue);
     }
     hub_buf_add(&text, HUB_STR(": try again"));
     hub_call_refuse(call, PATCHBAY_UNAVAILABLE, hub_buf_str(&text));
     hub_buf_fini(&text);
 }
 
-static bool wait_for_place(hub_call *call, hub_kept_way *kept)
+static bool wait_for_place(hub_call *call, hub_kept_way *kept, hub_str whose)
 {
     hub_session *session = hub_call_session(call);
     const hub_toolset *toolset = kept->way.toolset;
@@ -156,7 +168,7 @@ static bool wait_for_place(hub_call *call, hub_kept_way *kept)
     if (!hub_session_hold(session, bytes)) {
         return false;
     }
-    lane *own = find_or_add_lane(of, hub_session_principal(session));
+    lane *own = find_or_add_lane(of, whose);
     if (own == NULL) {
         hub_session_release(session, bytes);
         return false;
@@ -166,6 +178,7 @@ static bool wait_for_place(hub_call *call, hub_kept_way *kept)
     one->lane = own;
     one->kept = kept;
     DL_APPEND(own->first, one);
+    own->count++;
     of->count++;
     start_clock(call, toolset);
     return true;
@@ -179,12 +192,16 @@ static hub_verdict begin(hub_call *call, hub_way *way)
         (of->count == 0 && has_place(toolset))) {
         return HUB_GO_ON;
     }
-    if (of->count >= hub_toolset_settings_of(toolset)->queue) {
-        refuse(call, toolset);
+    char text[HUB_WHOSE_BYTES];
+    hub_str whose = hub_session_whose(hub_call_session(call), text);
+    const lane *own = find_lane(of, whose);
+    if (!hub_share_may(hub_toolset_settings_of(toolset)->queue, of->count,
+                       own != NULL ? own->count : 0, 1)) {
+        refuse(call, toolset, whose);
         return HUB_ANSWERED;
     }
     hub_kept_way *kept = hub_way_keep(way);
-    if (kept == NULL || !wait_for_place(call, kept)) {
+    if (kept == NULL || !wait_for_place(call, kept, whose)) {
         free(kept);
         hub_call_refuse(call, PATCHBAY_UNAVAILABLE,
                         HUB_STR("the toolset is busy, and there is no room for the call to wait: "
@@ -206,7 +223,7 @@ static void end(hub_call *call, const hub_outcome *outcome)
 
 /* ---- taking turns ---------------------------------------------------------------------------- */
 
-/* The call whose turn it is; its principal's next turn comes after everybody else's. */
+/* The call whose turn it is; its client's next turn comes after everybody else's. */
 static waiting *next_call(queue *of)
 {
     lane *first = of->turn;

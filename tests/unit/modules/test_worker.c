@@ -77,6 +77,13 @@ static void work_quickly(void *arg)
     p->works++;
 }
 
+/* Likewise, on several threads at once. */
+static void count_work(void *arg)
+{
+    probe *p = arg;
+    p->works++;
+}
+
 static void work_until_released(void *arg)
 {
     probe *p = arg;
@@ -240,6 +247,106 @@ static void refuses_one_job_beyond_the_queue_and_drops_what_waits(void **state)
     fini_probe(&p);
 }
 
+/* One toolset has all threads and all of its queue: the jobs of others run all the same, in turns, and
+ * it is as if it were alone. */
+static void one_lane_harms_itself_alone(void **state)
+{
+    (void)state;
+    static const unsigned THREADS[] = {1, 2, HUB_LIMIT_WORKER_THREADS};
+    for (size_t i = 0; i < sizeof THREADS / sizeof THREADS[0]; i++) {
+        probe hog;
+        probe other;
+        hub_worker_lane hogs = {.waiting = 0};
+        hub_worker_lane others = {.waiting = 0};
+        init_probe(&hog, THREADS[i]);
+        init_probe(&other, 1);
+        for (unsigned job = 0; job < THREADS[i]; job++) {
+            assert_int_equal(
+                hub_worker_submit_in(hog.pool, &hogs, work_until_released, count_done, &hog),
+                HUB_OK);
+            await(&hog.started);
+        }
+        for (int job = 0; job < HUB_LIMIT_WORKER_QUEUE; job++) {
+            assert_int_equal(hub_worker_submit_in(hog.pool, &hogs, count_work, count_done, &hog),
+                             HUB_OK);
+        }
+        assert_int_equal(hub_worker_submit_in(hog.pool, &hogs, count_work, count_done, &hog),
+                         HUB_ELIMIT);
+        await_threads(THREADS[i]); /* it gets no more of them */
+        for (int job = 0; job < 3; job++) {
+            assert_int_equal(hub_worker_submit_in(hog.pool, &others, count_work, note_done, &other),
+                             HUB_OK);
+            await(&other.finished);
+        }
+        assert_int_equal(hub_worker_submit(hog.pool, count_work, note_done, &other), HUB_OK);
+        await(&other.finished);
+        assert_int_equal(hog.works, 0);
+        await_threads(THREADS[i] + 1);
+        for (unsigned job = 0; job < THREADS[i]; job++) {
+            (void)sem_post(&hog.release);
+        }
+        assert_true(hub_worker_pool_destroy(hog.pool, LONG_MS));
+        assert_int_equal(hog.done_ran + hog.done_dropped, (int)THREADS[i] + HUB_LIMIT_WORKER_QUEUE);
+        assert_int_equal(hogs.waiting + hogs.running + others.waiting + others.running, 0);
+        assert_null(hogs.next);
+        assert_true(hub_worker_pool_destroy(other.pool, LONG_MS));
+        fini_probe(&hog);
+        fini_probe(&other);
+    }
+}
+
+/* Of another lane: how many jobs of the first had run before it did. */
+typedef struct turn {
+    probe *of;
+    int works;
+    sem_t finished;
+} turn;
+
+static void note_turn(void *arg)
+{
+    turn *t = arg;
+    t->works = t->of->works;
+    (void)sem_post(&t->finished);
+}
+
+/* Both threads are busy, the spare one among them, and the queue of one lane is full; who comes last is
+ * next but one. */
+static void lanes_take_turns(void **state)
+{
+    (void)state;
+    probe blocker;
+    probe other;
+    probe many;
+    hub_worker_lane lanes[3] = {{.waiting = 0}, {.waiting = 0}, {.waiting = 0}};
+    init_probe(&blocker, 1);
+    init_probe(&other, 1);
+    init_probe(&many, 1);
+    turn late = {.of = &many, .works = -1};
+    assert_int_equal(sem_init(&late.finished, 0, 0), 0);
+    hub_worker_pool *pool = blocker.pool;
+    assert_int_equal(hub_worker_submit(pool, work_until_released, count_done, &blocker), HUB_OK);
+    await(&blocker.started);
+    assert_int_equal(hub_worker_submit_in(pool, &lanes[0], work_until_released, count_done, &other),
+                     HUB_OK);
+    await(&other.started);
+    for (int job = 0; job < HUB_LIMIT_WORKER_QUEUE; job++) {
+        assert_int_equal(hub_worker_submit_in(pool, &lanes[1], count_work, count_done, &many),
+                         HUB_OK);
+    }
+    assert_int_equal(hub_worker_submit_in(pool, &lanes[2], note_turn, NULL, &late), HUB_OK);
+    (void)sem_post(&blocker.release);
+    await(&late.finished);
+    assert_int_equal(late.works, 1);
+    (void)sem_post(&other.release);
+    assert_true(hub_worker_pool_destroy(pool, LONG_MS));
+    assert_true(hub_worker_pool_destroy(other.pool, LONG_MS));
+    assert_true(hub_worker_pool_destroy(many.pool, LONG_MS));
+    (void)sem_destroy(&late.finished);
+    fini_probe(&blocker);
+    fini_probe(&other);
+    fini_probe(&many);
+}
+
 static void waits_for_what_runs(void **state)
 {
     (void)state;
@@ -301,11 +408,6 @@ static void takes_jobs_from_jobs(void **state)
     assert_int_equal(p.submitted, HUB_OK);
     assert_true(hub_worker_pool_destroy(p.pool, LONG_MS));
     fini_probe(&p);
-}
-
-static void count_work(void *arg)
-{
-    ((probe *)arg)->works++;
 }
 
 static void *submit_counted(void *arg)
@@ -381,6 +483,8 @@ int main(void)
         cmocka_unit_test(blocks_all_signals_in_its_threads),
         cmocka_unit_test(runs_as_many_jobs_at_once_as_it_has_threads),
         cmocka_unit_test(refuses_one_job_beyond_the_queue_and_drops_what_waits),
+        cmocka_unit_test(one_lane_harms_itself_alone),
+        cmocka_unit_test(lanes_take_turns),
         cmocka_unit_test(waits_for_what_runs),
         cmocka_unit_test(gives_up_after_the_timeout),
         cmocka_unit_test(takes_no_job_while_it_ends),

@@ -309,32 +309,58 @@ static void test_names_stay(void **state)
     clear(&s);
 }
 
-/* What a server can make the base remember is bounded. */
-static void test_remembered(void **state)
+enum { FLOOD_ROUNDS = 5, FLOOD_EACH = HUB_LIMIT_NAMES_REMEMBERED / 4 + 1 };
+
+/* Have a toolset make up more names than are remembered; the most that there ever were. */
+static size_t flood(hub_exposure *exposure, const char *key)
 {
-    enum { ROUNDS = 5, EACH = HUB_LIMIT_NAMES_REMEMBERED / 4 + 1 };
-    setup s = make_setup(HUB_NAMING_NONE);
-    (void)state;
-    add(&s, "a", "[]", false);
-    hub_exposure *exposure = build(&s);
     size_t most = 0;
-    for (unsigned round = 0; round < ROUNDS; round++) {
+    for (unsigned round = 0; round < FLOOD_ROUNDS; round++) {
         hub_buf json;
         hub_buf_init(&json, HUB_LIMIT_CATALOG_BYTES);
-        for (unsigned i = 0; i < EACH; i++) {
+        for (unsigned i = 0; i < FLOOD_EACH; i++) {
             hub_buf_printf(&json, "%c{\"name\":\"t%u_%u\",\"inputSchema\":{\"type\":\"object\"}}",
                            i > 0 ? ',' : '[', round, i);
         }
         hub_buf_add_char(&json, ']');
         char *text = hub_buf_take(&json);
-        update(exposure, "a", text);
+        update(exposure, key, text);
         free(text);
         size_t count = hub_base_name_count(hub_exposure_base(exposure), HUB_KIND_TOOL);
         most = count > most ? count : most;
     }
+    return most;
+}
+
+/* What a server can make the base remember is bounded. */
+static void test_remembered(void **state)
+{
+    setup s = make_setup(HUB_NAMING_NONE);
+    (void)state;
+    add(&s, "a", "[]", false);
+    hub_exposure *exposure = build(&s);
+    size_t most = flood(exposure, "a");
     assert_true(most > HUB_LIMIT_NAMES_REMEMBERED / 2);
-    assert_true(most <= HUB_LIMIT_NAMES_REMEMBERED + EACH);
+    assert_true(most <= HUB_LIMIT_NAMES_REMEMBERED + FLOOD_EACH);
     assert_non_null(find(exposure, "t4_0"));
+    hub_exposure_destroy(exposure);
+    clear(&s);
+}
+
+/* It is forgotten of the one that makes up names, and not of others: no flood makes one of them free. */
+static void test_a_flood_frees_no_name_of_others(void **state)
+{
+    setup s = make_setup(HUB_NAMING_NONE);
+    (void)state;
+    add(&s, "b", "[" TOOL("c") "]", false);
+    add(&s, "a", "[]", false);
+    hub_exposure *exposure = build(&s);
+    assert_non_null(find(exposure, "c"));
+    update(exposure, "b", "[]"); /* its server has it no more for now */
+    (void)flood(exposure, "a");
+    update(exposure, "a", "[" TOOL("c") "]");
+    assert_null(find(exposure, "c")); /* it was another tool */
+    assert_non_null(find(exposure, "a__c"));
     hub_exposure_destroy(exposure);
     clear(&s);
 }
@@ -488,6 +514,7 @@ int main(void)
         cmocka_unit_test(test_order_of_arrival),
         cmocka_unit_test(test_names_stay),
         cmocka_unit_test(test_remembered),
+        cmocka_unit_test(test_a_flood_frees_no_name_of_others),
         cmocka_unit_test(test_histories),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,7 +88,7 @@ static void test_limits(void **state)
     }
 }
 
-/* Thirty-two large extensions of each of three servers: what all may have is full, and the rest is small. */
+/* Thirty-two large extensions of each of three servers: each has its share, none all of it. */
 static void test_all_are_bounded(void **state)
 {
     static const char *const KEYS[] = {"a", "b", "c"};
@@ -115,8 +115,13 @@ static void test_all_are_bounded(void **state)
     const char *told = client_reply(modern, "1");
     assert_contains(told, "\"completions\":{}");
     assert_contains(told, "\"a/0\":{");
-    assert_true(strlen(told) > HUB_LIMIT_ALL_EXTENSIONS_BYTES - 8192);
-    assert_true(strlen(told) < HUB_LIMIT_ALL_EXTENSIONS_BYTES + 8192);
+    assert_contains(told, "\"a/15\":{");
+    assert_lacks(told, "\"a/16\":{"); /* 65 KB */
+    assert_contains(told, "\"b/0\":{");
+    assert_lacks(told, "\"b/8\":{");
+    assert_contains(told, "\"c/0\":{");
+    assert_lacks(told, "\"c/4\":{");
+    assert_true(strlen(told) < 2 * HUB_LIMIT_ALL_EXTENSIONS_BYTES);
     fixture_stop(&fixture);
     for (int at = 0; at < 3; at++) {
         free(texts[at]);

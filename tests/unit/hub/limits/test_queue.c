@@ -64,6 +64,49 @@ static void test_edges(void **state)
     fixture_stop(&fixture);
 }
 
+/* One who has as many that wait as it may keeps nobody else from waiting: another principal, or of those
+ * whom nobody knows another address. */
+static void test_one_fills_his_share(void **state)
+{
+    static const char *const NAMED[] = {"\\\"eve\\\" has as many",
+                                        "\\\"anonymous at 10.0.0.1\\\" has"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        (void)init(1, 4);
+        fixture_start(&fixture);
+        client *eve = open_as(i == 0 ? "eve" : "anonymous");
+        client *again = open_as(i == 0 ? "eve" : "anonymous");
+        client *bob = open_as(i == 0 ? "bob" : "anonymous");
+        hub_session_set_peer(eve->session, "10.0.0.1");
+        hub_session_set_peer(again->session, "10.0.0.1");
+        hub_session_set_peer(bob->session, "10.0.0.2");
+        for (int call = 0; call < 6; call++) {
+            char id[16];
+            (void)snprintf(id, sizeof id, "%d", call);
+            client_call(eve, id, "t__a", "{}");
+        }
+        assert_int_equal(queued(), 4);
+        assert_contains(client_reply(eve, "5"), NAMED[i]);
+        client_call(again, "7", "t__a", "{}");
+        assert_contains(client_reply(again, "7"), NAMED[i]);
+        client_call(bob, "1", "t__a", "{}");
+        client_call(bob, "2", "t__a", "{}");
+        assert_int_equal(bob->count, 0);
+        assert_int_equal(queued(), 6);
+        answer(&t, 0);
+        fixture_spin(&fixture, 3);
+        answer(&t, 1);
+        fixture_spin(&fixture, 3);
+        answer(&t, 2);
+        fixture_spin(&fixture, 3);
+        assert_non_null(client_reply(bob, "1")); /* in turns */
+        client_close(eve);
+        client_close(bob);
+        assert_int_equal(queued(), 0);
+        fixture_stop(&fixture);
+    }
+}
+
 /* Without a queue the call is refused, and told nothing of one. */
 static void test_no_queue(void **state)
 {
@@ -320,6 +363,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_edges),
         cmocka_unit_test(test_no_queue),
+        cmocka_unit_test(test_one_fills_his_share),
         cmocka_unit_test(test_turns),
         cmocka_unit_test(test_no_overtaking),
         cmocka_unit_test(test_cancel_and_close),

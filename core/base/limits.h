@@ -218,8 +218,8 @@
 #define HUB_LIMIT_NEAREST_STEPS 250000u
 
 /* Tasks. An id passes through clients, and over HTTP in a header. Tasks that a client hears of
- * without asking, of one session and in the whole hub: a client has a handful under way, and polls
- * for more. */
+ * without asking, of one session and of all its sessions, a share (share.h): a client has a handful
+ * under way, and polls for more. */
 #define HUB_LIMIT_TASK_ID_BYTES             1024
 #define HUB_LIMIT_WATCHED_TASKS_PER_SESSION 64
 #define HUB_LIMIT_WATCHED_TASKS             16384
@@ -248,7 +248,7 @@
 #define HUB_LIMIT_STATE_RECORDS_PER_OWNER   1000
 #define HUB_LIMIT_STATE_RECORDS             200000
 
-/* Operations of one hub that wait for the store: more principals at once than that find it busy.
+/* Operations of one hub that wait for the store, about the records of one owner: a share (share.h).
  * What a page of a list holds; of bytes about, one record more is there always. */
 #define HUB_LIMIT_STATE_OPERATIONS 4096
 #define HUB_LIMIT_STATE_PAGE       256
@@ -491,11 +491,11 @@
 #define HUB_LIMIT_SEARCH_TOOLS          (1u << 20)
 #define HUB_LIMIT_SEARCH_POSTINGS       (8u * 1024 * 1024)
 
-/* Searching through the hub: searches that wait for an index, names that describe_tools takes, and
- * what is told unless it is said. */
-#define HUB_LIMIT_SEARCH_WAITING  1024
-#define HUB_LIMIT_DESCRIBED_TOOLS 20
-#define HUB_LIMIT_SEARCH_USUAL    10
+/* Searching through the hub: bytes of one client's searches that wait for an index, a share (share.h);
+ * names that describe_tools takes, and what is told unless it is said. */
+#define HUB_LIMIT_SEARCH_WAITING_BYTES (8u * 1024 * 1024)
+#define HUB_LIMIT_DESCRIBED_TOOLS      20
+#define HUB_LIMIT_SEARCH_USUAL         10
 
 /* The log. */
 #define HUB_LIMIT_LOG_VALUE_BYTES 1024

@@ -294,6 +294,11 @@ static void import_server(importing *all, const hub_node *entry, hub_str name)
         return;
     }
     hub_config_make_key(name, key);
+    hub_error why = {.code = HUB_OK};
+    if (hub_node_check(entry, NULL, &why) != HUB_OK) { /* a key twice, in it or of it */
+        cli_complain("%s: left out: \"%s\"", why.text, shown);
+        return;
+    }
     const char *problem = find_problem(entry, key);
     if (problem != NULL) {
         cli_complain("%s: left out: \"%s\" %s", all->file, shown, problem);
@@ -344,7 +349,7 @@ static void import_file(importing *all)
     hub_error why = {.code = HUB_OK};
     hub_err err = hub_file_read(all->file, &text, NULL, &why);
     if (err == HUB_OK) {
-        err = hub_node_parse(all->file, hub_buf_str(&text), all->edit.arena, &root, &why);
+        err = hub_node_read(all->file, hub_buf_str(&text), all->edit.arena, &root, &why);
     }
     hub_buf_fini(&text);
     const hub_node *servers = root != NULL ? find_servers(all, root) : NULL;

@@ -125,8 +125,9 @@ const hub_config_key HUB_CONFIG_LIMIT_KEYS[] = {
      COUNT_TO(MOST_SESSION_INSTANCES),
      LIMIT(session_instances),
      .fallback = HUB_LIMIT_SESSION_INSTANCES,
-     .about = "Sessions that one toolset with sharing: session serves by an instance of their "
-              "own, which may be a process each."},
+     .about =
+         "Sessions of one client that a toolset with sharing: session serves by an instance of "
+         "their own, which may be a process each; of all, up to twice as many."},
     {.name = "principal_instances",
      COUNT_TO(MOST_PRINCIPAL_INSTANCES),
      LIMIT(principal_instances),

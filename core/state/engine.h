@@ -63,6 +63,7 @@ typedef struct hub_state_job {
     void *at_work; /* the engine's own, while it has the job */
 
     /* The store's. */
+    struct hub_share *share; /* of whose records it is about; NULL: it is given back */
     void (*on_done)(void *ctx, const hub_state_result *result); /* NULL: cancelled */
     hub_state_taken on_taken;
     void (*on_report)(void *ctx, const hub_state_result *result, const hub_state_report *report);

@@ -67,7 +67,7 @@ void hub_store_look(hub_store *store)
         store->looks_again = store->is_looking;
         return;
     }
-    if (hub_store_make_job(store, HUB_STATE_LOOK, &job, NULL) != HUB_OK) {
+    if (hub_store_make_job(store, HUB_STATE_LOOK, HUB_STR_EMPTY, &job, NULL) != HUB_OK) {
         return; /* the next event looks again */
     }
     job->seen = store->is_based ? store->seen : HUB_STATE_ANY;

@@ -15,29 +15,47 @@
 
 enum { JOB_BYTES = 512 * 1024 * 1024 /* an import of the largest kind, and no more */ };
 
+#define OWN HUB_STR("the hub") /* whose operations are nobody's; no principal has that name */
+
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
 static void free_job(hub_state_job *job)
 {
+    hub_share_give(job->share, 1);
     hub_arena_wipe(job->arena); /* it has secrets as they are before they are sealed */
     free(job);
 }
 
-hub_err hub_store_make_job(hub_store *store, hub_state_verb verb, hub_state_job **ret_job,
-                           hub_error *reterr)
+static hub_err refuse(const hub_store *store, hub_str owner, hub_err err, hub_error *reterr)
+{
+    if (err == HUB_ENOMEM) {
+        return hub_fail(reterr, err, "out of memory");
+    }
+    return hub_fail(reterr, err,
+                    "%zu operations of \"" HUB_STR_FMT
+                    "\" wait for the store already, as many as it may "
+                    "have: try later",
+                    hub_pool_own(&store->jobs, owner), HUB_STR_ARG(owner));
+}
+
+hub_err hub_store_make_job(hub_store *store, hub_state_verb verb, hub_str owner,
+                           hub_state_job **ret_job, hub_error *reterr)
 {
     if (store->is_ending) {
         return hub_fail(reterr, HUB_ESTATE, "the store has ended");
     }
-    if (store->waiting >= HUB_LIMIT_STATE_OPERATIONS) {
-        return hub_fail(reterr, HUB_ELIMIT, "%d operations wait for the store already: try later",
-                        HUB_LIMIT_STATE_OPERATIONS);
+    hub_share *share = NULL;
+    hub_err err = hub_pool_take(&store->jobs, owner.len > 0 ? owner : OWN, 1, &share);
+    if (err != HUB_OK) {
+        return refuse(store, owner.len > 0 ? owner : OWN, err, reterr);
     }
     hub_state_job *job = calloc(1, sizeof *job);
     if (job == NULL || (job->arena = hub_arena_create(JOB_BYTES)) == NULL) {
+        hub_share_give(share, 1);
         free(job);
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
+    job->share = share;
     job->verb = verb;
     job->store = store;
     *ret_job = job;
@@ -123,11 +141,11 @@ static void note_health(hub_store *store, const hub_state_job *job)
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-static hub_err begin(hub_store *store, hub_state_verb verb, const hub_state_record *record,
-                     hub_state_job **ret_job, hub_error *reterr)
+static hub_err begin(hub_store *store, hub_state_verb verb, hub_str owner,
+                     const hub_state_record *record, hub_state_job **ret_job, hub_error *reterr)
 {
     hub_state_job *job = NULL;
-    hub_err err = hub_store_make_job(store, verb, &job, reterr);
+    hub_err err = hub_store_make_job(store, verb, owner, &job, reterr);
     if (err != HUB_OK) {
         return err;
     }
@@ -166,7 +184,7 @@ static hub_err begin_for(hub_store *store, hub_state_verb verb, const hub_state_
         .is_secret = id->kind->is_secret,
     };
     hub_err err = hub_state_check_name(&record, reterr);
-    return err == HUB_OK ? begin(store, verb, &record, ret_job, reterr) : err;
+    return err == HUB_OK ? begin(store, verb, id->owner, &record, ret_job, reterr) : err;
 }
 
 hub_err hub_state_get(hub_store *store, const hub_state_id *id, hub_state_done on_done, void *ctx,
@@ -192,7 +210,8 @@ hub_err hub_state_list(hub_store *store, const hub_state_range *range, hub_state
     };
     hub_err err = hub_state_check_range(&after, reterr);
     if (err == HUB_OK) {
-        err = begin(store, HUB_STATE_LIST, &after, &job, reterr);
+        err = begin(store, HUB_STATE_LIST, range->is_of_all ? HUB_STR_EMPTY : range->owner, &after,
+                    &job, reterr);
     }
     if (err == HUB_OK) {
         job->is_of_all = range->is_of_all;
@@ -245,7 +264,7 @@ bool hub_store_is_shared(const hub_store *store)
     return hub_state_address_is(hub_str_of(store->place));
 }
 
-hub_err hub_state_take(hub_store *store, const hub_state_limit *limits, size_t count,
+hub_err hub_state_take(hub_store *store, hub_str whose, const hub_state_limit *limits, size_t count,
                        hub_state_taken on_taken, void *ctx, hub_state_op **ret_op,
                        hub_error *reterr)
 {
@@ -257,7 +276,7 @@ hub_err hub_state_take(hub_store *store, const hub_state_limit *limits, size_t c
     if (count == 0 || count > HUB_LIMIT_STATE_TAKES) {
         return hub_fail(reterr, HUB_ELIMIT, "1 to %d limits at once", HUB_LIMIT_STATE_TAKES);
     }
-    hub_err err = begin(store, HUB_STATE_TAKE, &record, &job, reterr);
+    hub_err err = begin(store, HUB_STATE_TAKE, whose, &record, &job, reterr);
     if (err != HUB_OK) {
         return err;
     }
@@ -292,7 +311,8 @@ hub_err hub_state_scan(hub_store *store, const hub_state_record *after, bool ope
 {
     const hub_state_record first = {.version = 0};
     hub_state_job *job = NULL;
-    hub_err err = begin(store, HUB_STATE_SCAN, after != NULL ? after : &first, &job, reterr);
+    hub_err err =
+        begin(store, HUB_STATE_SCAN, HUB_STR_EMPTY, after != NULL ? after : &first, &job, reterr);
     if (err == HUB_OK) {
         job->is_of_all = opened;
         start_report(job, on_done, ctx);
@@ -333,7 +353,7 @@ hub_err hub_state_import(hub_store *store, const hub_state_record *records, size
         err = check_given(&records[i], reterr);
     }
     if (err == HUB_OK) {
-        err = hub_store_make_job(store, HUB_STATE_IMPORT, &job, reterr);
+        err = hub_store_make_job(store, HUB_STATE_IMPORT, HUB_STR_EMPTY, &job, reterr);
     }
     if (err != HUB_OK) {
         return err;
@@ -356,7 +376,7 @@ hub_err hub_state_import(hub_store *store, const hub_state_record *records, size
 hub_err hub_state_rekey(hub_store *store, hub_state_reported on_done, void *ctx, hub_error *reterr)
 {
     hub_state_job *job = NULL;
-    hub_err err = hub_store_make_job(store, HUB_STATE_REKEY, &job, reterr);
+    hub_err err = hub_store_make_job(store, HUB_STATE_REKEY, HUB_STR_EMPTY, &job, reterr);
     if (err == HUB_OK) {
         start_report(job, on_done, ctx);
     }
@@ -366,7 +386,7 @@ hub_err hub_state_rekey(hub_store *store, hub_state_reported on_done, void *ctx,
 hub_err hub_state_check(hub_store *store, hub_state_reported on_done, void *ctx, hub_error *reterr)
 {
     hub_state_job *job = NULL;
-    hub_err err = hub_store_make_job(store, HUB_STATE_CHECK, &job, reterr);
+    hub_err err = hub_store_make_job(store, HUB_STATE_CHECK, HUB_STR_EMPTY, &job, reterr);
     if (err == HUB_OK) {
         start_report(job, on_done, ctx);
     }
@@ -388,6 +408,8 @@ static void hand_over(hub_store *store, hub_state_job *job)
                             job->verb == HUB_STATE_IMPORT || job->verb == HUB_STATE_REKEY;
     bool was_down = store->condition == HUB_STATE_UNAVAILABLE;
     store->waiting--;
+    hub_share_give(job->share, 1);
+    job->share = NULL;
     note_health(store, job);
     if (job->verb == HUB_STATE_LOOK) {
         hub_store_finish_look(store, job);
@@ -510,6 +532,7 @@ hub_err hub_store_create(struct ev_loop *loop, const hub_store_options *options,
     }
     (void)pthread_mutex_init(&store->lock, NULL); /* cannot fail on Linux */
     store->loop = loop;
+    store->jobs.most = HUB_LIMIT_STATE_OPERATIONS;
     store->keys = options->keys;
     hub_err err = check_options(options, reterr);
     if (err == HUB_OK) {

@@ -93,7 +93,7 @@ enum {
  * owns:    *ret_op (may be NULL) is the store's, valid until `on_done`
  * errors:  of this and the next three, at once, and then nothing else happens: HUB_EINVAL (kind,
  *          owner or key), HUB_ELIMIT (the document is longer than the kind's may be,
- *          or HUB_LIMIT_STATE_OPERATIONS wait already), HUB_ESTATE (the store ends), HUB_ENOMEM */
+ *          or the owner has as many that wait as HUB_LIMIT_STATE_OPERATIONS allows), HUB_ESTATE (the store ends), HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_state_get(hub_store *store, const hub_state_id *id,
                                      hub_state_done on_done, void *ctx, hub_state_op **ret_op,
                                      hub_error *reterr);
@@ -173,9 +173,11 @@ typedef void (*hub_state_taken)(void *ctx, hub_err err, uint32_t wait_ms, size_t
 bool hub_store_is_shared(const hub_store *store);
 
 /* Ask for one more, by the clock of a shared store: GCRA, as in base/bucket.h.
+ * `whose` share of the operations that wait it takes is said by the caller: a principal's, as a rule.
  * errors:  HUB_EINVAL (it is not shared), HUB_ELIMIT (more than HUB_LIMIT_STATE_TAKES, or too many
  *          operations wait), HUB_ESTATE, HUB_ENOMEM */
-HUB_MUST_CHECK hub_err hub_state_take(hub_store *store, const hub_state_limit *limits, size_t count,
+HUB_MUST_CHECK hub_err hub_state_take(hub_store *store, hub_str whose,
+                                      const hub_state_limit *limits, size_t count,
                                       hub_state_taken on_taken, void *ctx, hub_state_op **ret_op,
                                       hub_error *reterr);
 

@@ -3,6 +3,7 @@
 #ifndef HUB_STATE_STORE_INTERNAL_H
 #define HUB_STATE_STORE_INTERNAL_H
 
+#include "base/share.h"
 #include "state/engine.h"
 
 #include <pthread.h>
@@ -31,6 +32,7 @@ struct hub_store {
     char reason[sizeof((hub_error *)NULL)->text];
     char notice[256];
     size_t waiting; /* jobs with the engine, or done and not handed over */
+    hub_pool jobs;  /* those that there are, of whose records they are about */
     bool is_ending;
 
     /* Following changes. */
@@ -48,8 +50,8 @@ struct hub_store {
     hub_state_job *last;
 };
 
-/* A job without arguments. errors: HUB_ESTATE, HUB_ELIMIT, HUB_ENOMEM */
-HUB_MUST_CHECK hub_err hub_store_make_job(hub_store *store, hub_state_verb verb,
+/* A job without arguments, of that owner's; empty: the hub's. errors: HUB_ESTATE, HUB_ELIMIT, HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_store_make_job(hub_store *store, hub_state_verb verb, hub_str owner,
                                           hub_state_job **ret_job, hub_error *reterr);
 void hub_store_submit(hub_store *store, hub_state_job *job);
 

@@ -149,6 +149,23 @@ class Programs(HubTest):
         self.assertIn("already", self.run_on("import", code=CONFIG).stderr)
         self.assertEqual(self.manifest.read_text(), text)
 
+    def test_a_key_twice(self):
+        """It is wrong with one entry, or with none: the others are taken over."""
+        file = self.home / "mcp.json"
+        file.write_text(
+            '{"theme": 1, "theme": 2, "mcpServers": {\n"a": {"command": "x"},\n"b": {"command": "x", "command": "y"},\n'
+            '"a": {"command": "z"},\n"c": {"command": "x", "env": {"A": "1", "A": "2"}},\n"d": {"command": "x"}}}\n'
+        )
+        done = self.run_on("import", file)
+        self.assertEqual(json.loads(self.manifest.read_text())["toolsets"], {"a": {"command": "x"}, "d": {"command": "x"}})
+        lines = done.stderr.splitlines()
+        self.assertEqual(len(lines), 4, done.stderr)
+        for line, name, number, first in zip(lines, "bac", (3, 4, 5), (3, 2, 5)):
+            self.assertIn(f"mcp.json:{number}", line)
+            self.assertIn(f"duplicate key, first on line {first}", line)
+            self.assertIn(f'left out: "{name}"', line)
+        self.assertIn("2 servers imported", lines[3])
+
     def test_dry_run_and_files(self):
         file = self.put("cursor")
         done = self.run_on("import", file, "--dry-run")

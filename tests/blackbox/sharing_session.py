@@ -80,6 +80,8 @@ class Instances(Sharing):
         self.assertEqual((failure["code"], failure["retryable"]), ("TOOL_UNAVAILABLE", True))
         for word in ('"up"', "limits.session_instances", "2 sessions", "try again"):
             self.assertIn(word, failure["message"])
+        self.assertIn('"anonymous at 127.0.0.1"', failure["message"])
+        self.assertIn("result", LegacyClient(hub).call("up__echo").data)  # somebody else, whom that does not concern
         sessions[0].delete()
         self.assertIn("result", sessions[2].call("up__echo").answer.data)
         self.assertIn("result", sessions[1].call("up__echo").answer.data)

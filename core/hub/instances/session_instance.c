@@ -2,6 +2,7 @@
 #include "hub/instances/session_instance.h"
 
 #include "base/log.h"
+#include "base/share.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
@@ -156,6 +157,35 @@ static hub_err make(hub_session *session, hub_toolset *shared, hub_toolset **ret
     return HUB_OK;
 }
 
+/* How many sessions of one client have one. */
+static size_t count_of(const hub_toolset *toolset, hub_str whose)
+{
+    size_t count = 0;
+    for (const hub_toolset *own = of(toolset)->instances; own != NULL;
+         own = of(own)->next_instance) {
+        char text[HUB_WHOSE_BYTES];
+        count += hub_str_eq(hub_session_whose(of(own)->session, text), whose);
+    }
+    return count;
+}
+
+static hub_err check_limit(const hub_session *session, const hub_toolset *toolset,
+                           hub_error *reterr)
+{
+    uint32_t most = hub_settings_of(hub_toolset_hub(toolset))->limits.session_instances;
+    char text[HUB_WHOSE_BYTES];
+    hub_str whose = hub_session_whose(session, text);
+    size_t own = count_of(toolset, whose);
+    if (hub_share_may(most, of(toolset)->count, own, 1)) {
+        return HUB_OK;
+    }
+    return hub_fail(reterr, HUB_ELIMIT,
+                    "toolset \"%s\": %zu sessions have an instance of their own, %zu of them of "
+                    "\"" HUB_STR_FMT "\", which is as many as it may have "
+                    "(limits.session_instances: %u): try again when one has ended",
+                    hub_toolset_key(toolset), of(toolset)->count, own, HUB_STR_ARG(whose), most);
+}
+
 hub_err hub_session_instance_get(hub_session *session, hub_toolset *toolset,
                                  hub_toolset **ret_toolset, hub_error *reterr)
 {
@@ -168,18 +198,12 @@ hub_err hub_session_instance_get(hub_session *session, hub_toolset *toolset,
         *ret_toolset = own;
         return HUB_OK;
     }
-    uint32_t most = hub_settings_of(hub_toolset_hub(toolset))->limits.session_instances;
     if (hub_session_is_closing(session) || hub_toolset_binding(toolset) == NULL) {
         return hub_fail(reterr, HUB_ESTATE, "toolset \"%s\" is not in use",
                         hub_toolset_key(toolset));
     }
-    if (of(toolset)->count >= most) {
-        return hub_fail(reterr, HUB_ELIMIT,
-                        "toolset \"%s\": %u sessions have an instance of their own, which is as "
-                        "many as may (limits.session_instances): try again when one has ended",
-                        hub_toolset_key(toolset), most);
-    }
-    return make(session, toolset, ret_toolset, reterr);
+    hub_err err = check_limit(session, toolset, reterr);
+    return err == HUB_OK ? make(session, toolset, ret_toolset, reterr) : err;
 }
 
 static void end(hub_toolset *own, bool at_once)

@@ -2,6 +2,7 @@
 #include "hub/limits/takes.h"
 
 #include "hub/kernel/hub.h"
+#include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
 
 #include <stdlib.h>
@@ -62,12 +63,15 @@ static void on_taken(void *ctx, hub_err err, uint32_t wait_ms, size_t over)
 
 static hub_err send_limits(hub_store *store, hub_take_limits *limits, hub_take *one)
 {
+    char text[HUB_WHOSE_BYTES];
+    hub_str whose = hub_session_whose(hub_call_session(one->call), text);
     const char *at = limits->names.ptr;
     for (size_t i = 0; i < limits->count; i++) {
         limits->items[i].name.ptr = at;
         at += limits->items[i].name.len;
     }
-    return hub_state_take(store, limits->items, limits->count, on_taken, one, &one->op, NULL);
+    return hub_state_take(store, whose, limits->items, limits->count, on_taken, one, &one->op,
+                          NULL);
 }
 
 hub_verdict hub_take_ask(hub_call *call, const hub_way *way, const hub_station *station,

@@ -289,8 +289,9 @@ static void search_tools(hub_call *call, const hub_way *way)
     hub_err err = hub_finder_ask(call, way->arguments, on_ready);
     if (err != HUB_OK) {
         hub_meta_reply_failure(call, err == HUB_ELIMIT ? HUB_EBUSY : err,
-                               err == HUB_ELIMIT ? "too many searches are waiting: try again"
-                                                 : "out of memory");
+                               err == HUB_ELIMIT
+                                   ? "too many of your searches are waiting: try again"
+                                   : "out of memory");
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/share.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
@@ -43,6 +44,7 @@ typedef struct waiting {
     hub_call_table *calls;
     uint64_t call;
     hub_finder_on_ready *on_ready;
+    hub_share *share; /* of its client: bytes */
     size_t len;
     char arguments[];
 } waiting;
@@ -65,7 +67,7 @@ typedef struct finder {
     hub_search_words *words;
     hub_finder_index *indices;
     making *makings;
-    size_t waiting_count;
+    hub_pool asked; /* by calls that wait, in bytes */
 } finder;
 
 static finder *finder_of(const hub_orchestrator *hub)
@@ -283,7 +285,7 @@ static void free_making(making *job)
     waiting *next;
     LL_FOREACH_SAFE(job->first, at, next)
     {
-        job->finder->waiting_count--;
+        hub_share_give(at->share, sizeof *at + at->len);
         free(at);
     }
     destroy_index(job->made);
@@ -363,18 +365,22 @@ static making *find_making(const finder *in, const hub_base *base)
 static hub_err wait_for(finder *in, making *job, const hub_call *call, hub_str arguments,
                         hub_finder_on_ready *on_ready)
 {
-    waiting *one = in->waiting_count < HUB_LIMIT_SEARCH_WAITING
-                       ? malloc(sizeof *one + arguments.len + 1)
-                       : NULL;
+    char whose[HUB_WHOSE_BYTES];
+    size_t bytes = sizeof(waiting) + arguments.len;
+    hub_share *share = NULL;
+    hub_err err =
+        hub_pool_take(&in->asked, hub_session_whose(hub_call_session(call), whose), bytes, &share);
+    waiting *one = err == HUB_OK ? malloc(bytes + 1) : NULL;
     if (one == NULL) {
-        return in->waiting_count < HUB_LIMIT_SEARCH_WAITING ? HUB_ENOMEM : HUB_ELIMIT;
+        hub_share_give(share, bytes);
+        return err != HUB_OK ? err : HUB_ENOMEM;
     }
     *one = (waiting){.calls = hub_call_table_of(call),
                      .call = hub_call_id(call),
                      .on_ready = on_ready,
+                     .share = share,
                      .len = arguments.len};
     memcpy(one->arguments, arguments.ptr, arguments.len);
-    in->waiting_count++;
     LL_APPEND(job->first, one);
     return HUB_OK;
 }
@@ -458,6 +464,7 @@ static hub_err hub_begins(hub_orchestrator *hub, hub_error *reterr)
 {
     (void)reterr;
     finder_of(hub)->hub = hub;
+    finder_of(hub)->asked.most = HUB_LIMIT_SEARCH_WAITING_BYTES;
     return HUB_OK;
 }
 

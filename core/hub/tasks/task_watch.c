@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/map.h"
+#include "base/share.h"
 #include "hub/access/access.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/respond.h"
@@ -19,6 +20,7 @@ struct hub_task_watch {
     UT_hash_handle by_call; /* likewise */
     hub_toolset *toolset;
     hub_session *session;
+    hub_share *share;             /* of its client */
     hub_task_watch *session_next; /* newer */
     hub_task_watch *session_prev;
     uint64_t call; /* the id of the call that made the task: the toolset's progress token for it */
@@ -54,7 +56,7 @@ static void forget(hub_task_watch *watch)
         hub_tasks_in(session)->newest_task = watch->session_prev;
     }
     hub_tasks_in(session)->task_count--;
-    --*hub_tasks_count(toolset);
+    hub_share_give(watch->share, 1);
     free(watch);
 }
 
@@ -77,7 +79,6 @@ static void link_session(hub_task_watch *watch)
     }
     hub_tasks_in(session)->newest_task = watch;
     hub_tasks_in(session)->task_count++;
-    ++*hub_tasks_count(watch->toolset);
 }
 
 /* Into both or neither. False when out of memory. */
@@ -107,13 +108,16 @@ void hub_task_watch_begin(const hub_call *call, hub_str id)
     if (hub_tasks_in(session)->task_count >= HUB_LIMIT_WATCHED_TASKS_PER_SESSION) {
         forget(hub_tasks_in(session)->oldest_task);
     }
-    if (*hub_tasks_count(toolset) >= HUB_LIMIT_WATCHED_TASKS || tool.len == 0) {
-        return;
-    }
-    hub_task_watch *watch = calloc(1, sizeof *watch + id.len + token.len + tool.len);
-    if (watch == NULL) {
+    char whose[HUB_WHOSE_BYTES];
+    hub_share *share = NULL;
+    hub_task_watch *watch =
+        tool.len > 0 ? calloc(1, sizeof *watch + id.len + token.len + tool.len) : NULL;
+    if (watch == NULL || hub_pool_take(hub_tasks_watched(toolset),
+                                       hub_session_whose(session, whose), 1, &share) != HUB_OK) {
+        free(watch);
         return; /* its client polls */
     }
+    watch->share = share;
     watch->toolset = toolset;
     watch->session = session;
     watch->call = hub_call_id(call);

@@ -28,7 +28,7 @@ session_tasks *hub_tasks_in(const hub_session *session)
     return hub_session_part(session, &HUB_TASKS_STATION);
 }
 
-size_t *hub_tasks_count(const hub_toolset *toolset)
+hub_pool *hub_tasks_watched(const hub_toolset *toolset)
 {
     return hub_hub_part(hub_toolset_hub(toolset), &HUB_TASKS_STATION);
 }
@@ -299,6 +299,20 @@ static void translate_progress(hub_call *call, hub_str *params, hub_buf *text)
     }
 }
 
+static hub_err begin_hub(hub_orchestrator *hub, hub_error *reterr)
+{
+    hub_pool *watched = hub_hub_part(hub, &HUB_TASKS_STATION);
+    (void)reterr;
+    watched->most = HUB_LIMIT_WATCHED_TASKS;
+    return HUB_OK;
+}
+
+static void drop_hub(hub_orchestrator *hub)
+{
+    const hub_pool *watched = hub_hub_part(hub, &HUB_TASKS_STATION);
+    hub_assert(watched->used == 0);
+}
+
 static bool wants_toolset(const hub_toolset *toolset)
 {
     const hub_capabilities *can = hub_toolset_capabilities(toolset);
@@ -322,7 +336,7 @@ const hub_station HUB_TASKS_STATION = {
     .name = "tasks",
     .place = &place,
     .triggers = HUB_ON_TASK | HUB_ON_TYPED,
-    .bytes = {[HUB_PART_HUB] = sizeof(size_t),
+    .bytes = {[HUB_PART_HUB] = sizeof(hub_pool),
               [HUB_PART_TOOLSET] = sizeof(toolset_tasks),
               [HUB_PART_SESSION] = sizeof(session_tasks),
               [HUB_PART_CALL] = sizeof(call_task)},
@@ -331,6 +345,8 @@ const hub_station HUB_TASKS_STATION = {
     .answer = answer,
     .drop = drop,
     .progress = translate_progress,
+    .hub_begins = begin_hub,
+    .hub_drops = drop_hub,
     .settings_changed = settings_changed,
     .session_ends = hub_task_watch_forget_session,
     .toolset_unbound = hub_task_watch_forget_toolset,

@@ -4,6 +4,7 @@
 #ifndef HUB_HUB_TASKS_TASKS_INTERNAL_H
 #define HUB_HUB_TASKS_TASKS_INTERNAL_H
 
+#include "base/share.h"
 #include "hub/tasks/task_ids.h"
 #include "hub/tasks/task_watch.h"
 #include "hub/tasks/tasks.h"
@@ -47,7 +48,7 @@ typedef struct session_tasks {
 
 toolset_tasks *hub_tasks_of(const hub_toolset *toolset);
 session_tasks *hub_tasks_in(const hub_session *session);
-size_t *hub_tasks_count(const hub_toolset *toolset); /* of the whole hub */
+hub_pool *hub_tasks_watched(const hub_toolset *toolset); /* of the whole hub */
 
 /* What a call has to do with tasks; NULL: nothing so far. */
 const call_task *hub_task_of(const hub_call *call);

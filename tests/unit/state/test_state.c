@@ -228,19 +228,27 @@ static void test_an_owner_has_so_many_records(void **state)
 static void test_so_many_operations_wait(void **state)
 {
     state_fixture *fixture = *state;
-    hub_state_id id = state_id(&NOTES, "", "a");
+    hub_state_id id = state_id(&NOTES, "uid:7", "a");
     state_answer *answer = state_fresh();
     for (int i = 0; i < HUB_LIMIT_STATE_OPERATIONS; i++) {
         assert_int_equal(hub_state_get(fixture->store, &id, state_on_done, answer, NULL, NULL),
                          HUB_OK);
     }
     assert_int_equal(hub_store_waiting(fixture->store), HUB_LIMIT_STATE_OPERATIONS);
-    assert_int_equal(hub_state_get(fixture->store, &id, state_on_done, answer, NULL, NULL),
+    hub_error why = {.text = ""};
+    assert_int_equal(hub_state_get(fixture->store, &id, state_on_done, answer, NULL, &why),
                      HUB_ELIMIT);
-    state_wait(fixture, answer, HUB_LIMIT_STATE_OPERATIONS);
+    assert_non_null(strstr(why.text, "operations of \"uid:7\" wait for the store already"));
+    hub_state_id of_others = state_id(&NOTES, "uid:8", "a"); /* whom that does not concern, … */
+    assert_int_equal(hub_state_get(fixture->store, &of_others, state_on_done, answer, NULL, NULL),
+                     HUB_OK);
+    hub_state_id of_hub = state_id(&NOTES, "", "a"); /* … nor the hub itself */
+    assert_int_equal(hub_state_get(fixture->store, &of_hub, state_on_done, answer, NULL, NULL),
+                     HUB_OK);
+    state_wait(fixture, answer, HUB_LIMIT_STATE_OPERATIONS + 2);
     assert_int_equal(hub_store_waiting(fixture->store), 0);
-    assert_int_equal(answer->times, HUB_LIMIT_STATE_OPERATIONS);
-    assert_int_equal(state_get(fixture, &NOTES, "", "a")->err, HUB_ENOTFOUND);
+    assert_int_equal(answer->times, HUB_LIMIT_STATE_OPERATIONS + 2);
+    assert_int_equal(state_get(fixture, &NOTES, "uid:7", "a")->err, HUB_ENOTFOUND);
 }
 
 /* ---- lives ----------------------------------------------------------------------------------- */

@@ -203,7 +203,8 @@ static void take(state_fixture *fixture, hub_store *store, const hub_state_limit
                  size_t count, taken *all)
 {
     int times = all->times;
-    assert_int_equal(hub_state_take(store, limits, count, on_taken, all, NULL, NULL), HUB_OK);
+    assert_int_equal(hub_state_take(store, HUB_STR("me"), limits, count, on_taken, all, NULL, NULL),
+                     HUB_OK);
     while (all->times == times) {
         (void)ev_run(fixture->loop, EVRUN_ONCE);
     }
@@ -229,14 +230,15 @@ static void test_limits_are_of_all_hubs_together(void **state)
         take(fixture, one, limits, 1, &all);
     }
     assert_int_equal(all.admitted, 500);
-    assert_int_equal(hub_state_take(one, limits, 0, on_taken, &all, NULL, NULL), HUB_ELIMIT);
+    assert_int_equal(hub_state_take(one, HUB_STR("me"), limits, 0, on_taken, &all, NULL, NULL),
+                     HUB_ELIMIT);
     static hub_state_limit many[HUB_LIMIT_STATE_TAKES + 1];
     for (size_t i = 0; i <= HUB_LIMIT_STATE_TAKES; i++) {
         many[i] = limits[0];
     }
-    assert_int_equal(
-        hub_state_take(one, many, HUB_LIMIT_STATE_TAKES + 1, on_taken, &all, NULL, NULL),
-        HUB_ELIMIT);
+    assert_int_equal(hub_state_take(one, HUB_STR("me"), many, HUB_LIMIT_STATE_TAKES + 1, on_taken,
+                                    &all, NULL, NULL),
+                     HUB_ELIMIT);
     take(fixture, one, many, HUB_LIMIT_STATE_TAKES, &all);
     assert_int_equal(all.err, HUB_OK);
     valkey_stop(&server);

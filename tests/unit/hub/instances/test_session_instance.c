@@ -112,6 +112,10 @@ static void test_as_many_as_may(void **state)
     }
     client_request(clients[2], "2", "resources/subscribe", "\"uri\":\"x://r\"");
     assert_contains(client_wait(clients[2], "2"), "limits.session_instances");
+    assert_contains(client_reply(clients[2], "1"), "2 of them of \\\"tester\\\"");
+    client *other = client_open_as(&fixture, &(client_options){.kind = LEGACY, .principal = "bob"});
+    assert_lacks(client_ask(other, "1", "up__now", "{}"), "isError\":true"); /* not his fault */
+    client_close(other);
     client_close(clients[0]);
     assert_lacks(client_ask(clients[2], "3", "up__now", "{}"), "isError\":true");
     fixture_stop(&fixture);

@@ -64,7 +64,7 @@ static void test_status(void **state)
     assert_int_equal(tell_status("\"7\"", "completed"), PATCHBAY_OK); /* it was over */
     assert_int_equal(client_count(mine, STATUS), 2);
     assert_int_equal(other->count, 0);
-    assert_int_equal(*hub_tasks_count(h.fixture.hub->toolsets[0]), 0);
+    assert_int_equal(hub_tasks_watched(h.fixture.hub->toolsets[0])->used, 0);
     free(id);
     fixture_stop(&h.fixture);
 }
@@ -210,17 +210,22 @@ static void test_limit_of_a_session(void **state)
     assert_int_equal(told_of(c, LIMIT), 1);
     assert_int_equal(hub_tasks_in(c->session)->task_count, LIMIT);
     client_close(c);
-    assert_int_equal(*hub_tasks_count(h.fixture.hub->toolsets[0]), 0);
+    assert_int_equal(hub_tasks_watched(h.fixture.hub->toolsets[0])->used, 0);
     fixture_stop(&h.fixture);
 }
 
-/* HUB_LIMIT_WATCHED_TASKS: the newest is not announced, and can be asked for all the same. */
-static void test_limit_of_the_hub(void **state)
+/* HUB_LIMIT_WATCHED_TASKS, of one client: the newest is not announced, and can be asked for all the same; those
+ * of others are announced. */
+static void test_limit_of_a_client(void **state)
 {
+    hub_share *share = NULL;
     (void)state;
     tasks_start(&h);
     client *c = tasks_client(&h, LEGACY, "a");
-    *hub_tasks_count(h.fixture.hub->toolsets[0]) = HUB_LIMIT_WATCHED_TASKS - 1;
+    client *other = tasks_client(&h, LEGACY, "b");
+    hub_pool *watched = hub_tasks_watched(h.fixture.hub->toolsets[0]);
+    assert_int_equal(hub_pool_take(watched, HUB_STR("a"), HUB_LIMIT_WATCHED_TASKS - 1, &share),
+                     HUB_OK);
     make_numbered(c, 1);
     assert_int_equal(told_of(c, 1), 1);
     char *id = tasks_make(&h, c, "1", "\"n2\"");
@@ -228,7 +233,10 @@ static void test_limit_of_the_hub(void **state)
     tasks_request(c, "2", "tasks/get", id);
     assert_string_equal(echo_last(&h.legacy)->tool, "n2");
     free(id);
-    *hub_tasks_count(h.fixture.hub->toolsets[0]) = 1;
+    make_numbered(other, 3);
+    assert_int_equal(told_of(other, 3), 1);
+    hub_share_give(share, HUB_LIMIT_WATCHED_TASKS - 1);
+    assert_int_equal(watched->used, 2);
     fixture_stop(&h.fixture);
 }
 
@@ -243,19 +251,19 @@ static void test_ends(void **state)
     make_numbered(c, 2);
     make_numbered(c, 3);
     make_numbered(c, 3); /* an id that is used again */
-    assert_int_equal(*hub_tasks_count(h.fixture.hub->toolsets[0]), 3);
+    assert_int_equal(hub_tasks_watched(h.fixture.hub->toolsets[0])->used, 3);
     client_close(gone);
-    assert_int_equal(*hub_tasks_count(h.fixture.hub->toolsets[0]), 2);
+    assert_int_equal(hub_tasks_watched(h.fixture.hub->toolsets[0])->used, 2);
     assert_int_equal(tell_status("\"n1\"", "working"), PATCHBAY_OK);
     char *id = tasks_make(&h, c, "4", "\"n4\"");
     tasks_request(c, "5", "tasks/get", id);
     tasks_answer(&h.legacy, "{\"taskId\":\"n4\",\"status\":\"working\"}");
-    assert_int_equal(*hub_tasks_count(h.fixture.hub->toolsets[0]), 3);
+    assert_int_equal(hub_tasks_watched(h.fixture.hub->toolsets[0])->used, 3);
     tasks_request(c, "5", "tasks/get", id);
     tasks_answer(&h.legacy, "{\"taskId\":\"n4\",\"status\":\"failed\"}");
-    assert_int_equal(*hub_tasks_count(h.fixture.hub->toolsets[0]), 2);
+    assert_int_equal(hub_tasks_watched(h.fixture.hub->toolsets[0])->used, 2);
     (void)client_ask(c, "6", "disable_toolset", "{\"toolset\":\"t\"}");
-    assert_int_equal(*hub_tasks_count(h.fixture.hub->toolsets[0]), 0);
+    assert_int_equal(hub_tasks_watched(h.fixture.hub->toolsets[0])->used, 0);
     free(id);
     fixture_stop(&h.fixture);
 }
@@ -376,7 +384,7 @@ int main(void)
         cmocka_unit_test(test_progress_of_the_call),
         cmocka_unit_test(test_messages),
         cmocka_unit_test(test_limit_of_a_session),
-        cmocka_unit_test(test_limit_of_the_hub),
+        cmocka_unit_test(test_limit_of_a_client),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_question),
         cmocka_unit_test(test_a_foreign_answer),

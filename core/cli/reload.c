@@ -71,16 +71,25 @@ static hub_err check_readable(const hub_config *config, hub_error *reterr)
     return err;
 }
 
+static bool has_toolset(const hub_config *config, const char *key)
+{
+    size_t at = 0;
+    while (at < config->settings.toolset_count &&
+           strcmp(key, config->settings.toolsets[at].key) != 0) {
+        at++;
+    }
+    return at < config->settings.toolset_count;
+}
+
 /* An entry that cannot be served is left out at a start. Of what is served, it would be a removal
- * that nobody asked for. */
+ * that nobody asked for, unless another entry has the name: then that one is served, as at a start. */
 static hub_err check_refused(const hub_config *current, const hub_config *next, hub_error *reterr)
 {
     for (size_t i = 0; i < next->refused_count; i++) {
         const hub_config_refused *refused = &next->refused[i];
-        for (size_t k = 0; refused->key != NULL && k < current->settings.toolset_count; k++) {
-            if (strcmp(refused->key, current->settings.toolsets[k].key) == 0) {
-                return hub_fail(reterr, HUB_EINVAL, "%s", refused->text);
-            }
+        if (refused->key != NULL && has_toolset(current, refused->key) &&
+            !has_toolset(next, refused->key)) {
+            return hub_fail(reterr, HUB_EINVAL, "%s", refused->text);
         }
     }
     return HUB_OK;

@@ -250,6 +250,20 @@ class Refusing(ReloadTest):
         self.assertSays(self.wait_reload(client.hub, 1, "config.left_out"), "mcpServers.never")
         self.assertEqual(pid_of(client, "up"), pid)
 
+    def test_a_name_twice(self):
+        """Of another program's file the first entry counts, as at a start; all else goes on."""
+        path = self.home / "mcp.json"
+        up = json.dumps(upstream())
+        self.write(f'{{"mcpServers": {{"up": {up}}}}}', path)
+        client = self.modern(files=[path])
+        pid = pid_of(client, "up")
+        self.write(f'{{"mcpServers": {{"up": {up},\n"up": {{"command": "false"}},\n"new": {up}}}}}', path)
+        line = self.wait_reload(client.hub, 1, "config.left_out")
+        self.assertSays(line, "mcp.json:2", "mcpServers.up", "duplicate key, first on line 1")
+        self.assertSays(self.wait_reload(client.hub, 1), "added=new", "changedCount=0")
+        self.assertEqual(pid_of(client, "up"), pid)
+        self.assertIn("new__echo", client.names())
+
     def test_bad_files(self):  # S5.11, C02
         toolsets = {"alpha": fixture("one"), "up": upstream()}
         client = self.legacy(toolsets=toolsets)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pools of which nobody can have all (RELIABILITY, "One bad peer harms itself alone"). */
+/* Pools of which nobody can have all (docs/SECURITY.md, "Limits"). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -196,6 +196,7 @@ class Toolsets(RunningBase):
         self.assertEqual(self.ask_hub("toolset", "list").stdout, "kit  For work\n")
         self.assertEqual(sorted(self.ask_hub("toolset", "show", "kit").stdout.splitlines()), ["a:one  same", "b:three  same", "kit  For work"])
         self.assertSays(self.ask_hub("toolset", "equip", "kit").stdout, "equipped")
+        self.assertEqual(self.ask_hub("toolset", "list").stdout, "kit  (equipped)  For work\n")
         self.assertSays(self.ask_hub("toolset", "unequip").stdout, "enabled")
         self.ask_hub("toolset", "edit", "kit", "add", "a:two")
         self.ask_hub("toolset", "edit", "kit", "remove", "b:*", "a:one")

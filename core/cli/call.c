@@ -8,6 +8,7 @@
 #include "cli/missing.h"
 #include "cli/remembered.h"
 #include "hub/report/describe.h"
+#include "tools/suspects.h"
 #include "wire/json.h"
 
 #include <unistd.h>
@@ -102,19 +103,30 @@ void cli_complain_of(hub_str error)
     hub_buf_fini(&text);
 }
 
-/* What the hub does not tell every client; `error` is what it has told this one. */
-static void explain_missing(const cli_options *options, cli_local *local, hub_str name,
-                            hub_str error)
+/* Of an unknown tool, say what who runs the hub may know, which is more than every client is told, and
+ * who could not be asked; any other error as it is. */
+static void complain_of_call(const cli_options *options, cli_local *local, hub_str name,
+                             hub_str error)
 {
-    hub_buf text;
+    static const char UNKNOWN[] = "Unknown tool: ";
     hub_buf told;
-    hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES);
+    hub_buf text;
     hub_buf_init(&told, SIZE_MAX / 4);
-    hub_missing_tool(cli_local_hub(local), options->profile, name, &text);
-    bool is_told = hub_json_decode(hub_json_get(error, HUB_STR("message")), &told) == HUB_OK &&
-                   hub_str_find(hub_buf_str(&told), hub_buf_str(&text)) != SIZE_MAX;
-    if (text.len > 0 && !is_told) {
+    hub_buf_init(&text, SIZE_MAX / 4);
+    if (hub_json_decode(hub_json_get(error, HUB_STR("message")), &told) == HUB_OK &&
+        hub_str_starts(hub_buf_str(&told), hub_str_of(UNKNOWN))) {
+        size_t silent = hub_str_find(hub_buf_str(&told), HUB_STR(" (toolsets that cannot be "));
+        hub_buf_add(&text, hub_str_of(UNKNOWN));
+        hub_suspects_add_visible(name, &text);
+        hub_buf_add(&text, HUB_STR("; "));
+        hub_missing_tool(cli_local_hub(local), options->profile, name, &text);
+        hub_buf_add(&text,
+                    silent != SIZE_MAX ? hub_str_from(hub_buf_str(&told), silent) : HUB_STR_EMPTY);
+    }
+    if (text.len > 0 && hub_buf_ok(&text)) {
         cli_complain(HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&text)));
+    } else {
+        cli_complain_of(error);
     }
     hub_buf_fini(&text);
     hub_buf_fini(&told);
@@ -203,11 +215,9 @@ static int run_call(wanted *tool, hub_str arguments)
         cli_print_json(json);
     } else if (good) {
         print_content(json);
-    } else {
-        cli_complain_of(json);
     }
-    if (!good && !is_there) {
-        explain_missing(options, local, reference, json);
+    if (!good && (!options->json || !is_there)) {
+        complain_of_call(options, local, reference, json);
     }
     return failed ? EXIT_TOOL : EXIT_OK;
 }

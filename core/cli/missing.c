@@ -15,6 +15,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- toolsets -------------------------------------------------------------------------------- */
 
@@ -98,16 +99,19 @@ static void add_nearest(const hub_profile *profile, hub_str name, hub_buf *out)
         hub_unknown_nearest(hub_exposure_shown(hub_profile_exposure(profile), HUB_KIND_TOOL), name);
     if (nearest.len > 0) {
         hub_buf_printf(out, "did you mean \"" HUB_STR_FMT "\"?", HUB_STR_ARG(nearest));
+    } else {
+        hub_buf_add(out, HUB_STR("`patchbay list tools` names all tools"));
     }
 }
 
-/* "toolset__tool", and "toolset.tool" as the naming `dot` has it. */
+/* "toolset__tool"; "toolset:tool" as policies write it; "toolset.tool" as the naming `dot` has it. */
 static bool split(hub_str name, hub_str *ret_toolset, hub_str *ret_tool)
 {
     if (hub_naming_split(name, ret_toolset, ret_tool) == HUB_OK) {
         return true;
     }
-    size_t at = hub_str_find(name, HUB_STR("."));
+    size_t colon = hub_str_find(name, HUB_STR(":"));
+    size_t at = colon != SIZE_MAX ? colon : hub_str_find(name, HUB_STR("."));
     if (at == SIZE_MAX) {
         return false;
     }
@@ -118,52 +122,104 @@ static bool split(hub_str name, hub_str *ret_toolset, hub_str *ret_tool)
 
 typedef struct search {
     hub_str key;
-    hub_buf *out;
+    hub_error *why;
 } search;
 
 static void on_tried(void *ctx, const hub_manager_result *result)
 {
     const search *wanted = ctx;
     if (hub_str_eq(result->toolset, wanted->key) && result->err != HUB_OK) {
-        hub_buf_add(wanted->out, hub_str_of(result->why.text));
+        *wanted->why = result->why;
     }
+}
+
+/* Without its toolset, which the sentence names already. */
+static void add_reason(const hub_toolset *toolset, const char *reason, hub_buf *out)
+{
+    hub_error named;
+    hub_str text = hub_str_of(reason);
+    (void)hub_fail(&named, HUB_EINVAL, "toolset \"%s\": ", hub_toolset_key(toolset));
+    hub_buf_add(out, hub_str_starts(text, hub_str_of(named.text))
+                         ? hub_str_from(text, strlen(named.text))
+                         : text);
+}
+
+/* Whether policies let it be active; else what they say goes to *ret_why. */
+static bool is_admitted(const hub_profile *profile, const hub_toolset *toolset, hub_error *ret_why)
+{
+    hub_str key = hub_str_of(hub_toolset_key(toolset));
+    size_t active = hub_manager_active_count(hub_manager_of(hub_profile_audience(profile)));
+    const hub_policy_rules *both[] = {&hub_settings_of(hub_profile_hub(profile))->policy,
+                                      &hub_profile_settings_of(profile)->policy};
+    return hub_policy_admit_toolset(both[0], key, active, ret_why) == HUB_OK &&
+           hub_policy_admit_toolset(both[1], key, active, ret_why) == HUB_OK;
 }
 
 /* Why a toolset is not active. */
 static void add_inactive(hub_profile *profile, const hub_toolset *toolset, hub_buf *out)
 {
     const hub_toolset_settings *settings = hub_toolset_settings_of(toolset);
-    size_t active = hub_manager_active_count(hub_manager_of(hub_profile_audience(profile)));
+    const char *key = hub_toolset_key(toolset);
     hub_error why = {.code = HUB_OK};
     if (!settings->enabled) {
-        hub_buf_printf(out, "toolset \"%s\" is switched off (%s)", hub_toolset_key(toolset),
-                       settings->source);
-    } else if (hub_policy_admit_toolset(&hub_settings_of(hub_profile_hub(profile))->policy,
-                                        hub_str_of(hub_toolset_key(toolset)), active,
-                                        &why) != HUB_OK ||
-               hub_policy_admit_toolset(&hub_profile_settings_of(profile)->policy,
-                                        hub_str_of(hub_toolset_key(toolset)), active,
-                                        &why) != HUB_OK) {
-        hub_buf_printf(out, "toolset \"%s\" is not active: %s", hub_toolset_key(toolset), why.text);
+        hub_buf_printf(out, "toolset \"%s\" is switched off (%s): `patchbay enable %s` ends that",
+                       key, settings->source, key);
+    } else if (!is_admitted(profile, toolset, &why) && why.code == HUB_EDENIED) {
+        hub_buf_printf(out,
+                       "toolset \"%s\" is not active: it is denied by policy (policy.allow or "
+                       "policy.deny of the manifest or of its profile)",
+                       key);
+    } else if (why.code == HUB_ELIMIT) {
+        hub_buf_printf(out,
+                       "toolset \"%s\" is not active: policy.max_active is reached; "
+                       "--toolsets %s has it active alone",
+                       key, key);
     } else if (hub_startup_wants(hub_profile_settings_of(profile), settings)) {
-        search wanted = {.key = hub_str_of(hub_toolset_key(toolset)), .out = out};
+        hub_error unusable = {.code = HUB_OK};
+        search wanted = {.key = hub_str_of(key), .why = &unusable};
         hub_startup_try_again(profile, on_tried, &wanted);
+        hub_buf_printf(out, "toolset \"%s\" cannot be used (%s): ", key, settings->source);
+        add_reason(toolset, unusable.text, out);
     } else {
-        hub_buf_printf(out, "toolset \"%s\" is not active (%s): --toolsets %s makes it so",
-                       hub_toolset_key(toolset), settings->source, hub_toolset_key(toolset));
+        hub_buf_printf(out, "toolset \"%s\" is not active (%s): --toolsets %s makes it so", key,
+                       settings->source, key);
+    }
+}
+
+/* Of a toolset that is active: how its tool is called, or what keeps it out, or that it has none. */
+static void add_of_active(const hub_profile *profile, const hub_toolset *toolset, hub_str name,
+                          hub_str tool, hub_buf *out)
+{
+    const hub_catalog *list = hub_toolset_list(toolset, HUB_KIND_TOOL);
+    const hub_entry *entry =
+        hub_exposure_find_own(hub_profile_exposure(profile), HUB_REVISION_NEWEST, HUB_KIND_TOOL,
+                              hub_str_of(hub_toolset_key(toolset)), tool);
+    if (entry != NULL) {
+        hub_buf_printf(out, "did you mean \"" HUB_STR_FMT "\"?", HUB_STR_ARG(entry->exposed));
+    } else if (list != NULL && hub_catalog_find(list, tool) != NULL) {
+        hub_buf_printf(out,
+                       "toolset \"%s\" has such a tool, but a policy, or its own tools.allow or "
+                       "tools.deny (%s), keeps it out",
+                       hub_toolset_key(toolset), hub_toolset_settings_of(toolset)->source);
+    } else {
+        hub_buf usual; /* however it is spelt */
+        hub_buf_init(&usual, SIZE_MAX / 4);
+        hub_buf_printf(&usual, "%s__" HUB_STR_FMT, hub_toolset_key(toolset), HUB_STR_ARG(tool));
+        add_nearest(profile, hub_buf_ok(&usual) ? hub_buf_str(&usual) : name, out);
+        hub_buf_fini(&usual);
     }
 }
 
 void hub_missing_tool(hub_orchestrator *hub, const char *profile_name, hub_str name, hub_buf *out)
 {
     hub_profile *profile = hub_find_profile(hub, profile_name);
-    hub_str key;
-    hub_str tool;
+    hub_str key = name;
+    hub_str tool = HUB_STR_EMPTY;
     if (profile == NULL) {
         return;
     }
     bool is_split = split(name, &key, &tool);
-    const hub_toolset *toolset = is_split ? hub_find_toolset(hub, key) : NULL;
+    const hub_toolset *toolset = hub_find_toolset(hub, key);
     hub_error why = {.code = HUB_OK};
     if (toolset == NULL && is_split && !hub_settings_of(hub)->toolsets_listed &&
         hub_module_list_was_refused(hub_resolver_of(hub), key, &why)) {
@@ -176,13 +232,10 @@ void hub_missing_tool(hub_orchestrator *hub, const char *profile_name, hub_str n
         add_nearest(profile, name, out);
     } else if (!hub_audience_has(hub_profile_audience(profile), toolset)) {
         add_inactive(profile, toolset, out);
-    } else if (hub_toolset_list(toolset, HUB_KIND_TOOL) != NULL &&
-               hub_catalog_find(hub_toolset_list(toolset, HUB_KIND_TOOL), tool) != NULL) {
-        hub_buf_printf(out,
-                       "toolset \"%s\" has such a tool, but a policy, or its own tools.allow or "
-                       "tools.deny (%s), keeps it out",
-                       hub_toolset_key(toolset), hub_toolset_settings_of(toolset)->source);
+    } else if (!is_split) {
+        hub_buf_add(out, HUB_STR("it is the name of a toolset: `patchbay list tools` names its "
+                                 "tools"));
     } else {
-        add_nearest(profile, name, out);
+        add_of_active(profile, toolset, name, tool, out);
     }
 }

@@ -19,8 +19,8 @@ void hub_missing_toolsets(hub_orchestrator *hub, const char *profile,
 /* Append where modules were looked for, when there are none at all. */
 void hub_missing_modules(hub_orchestrator *hub, hub_buf *out);
 
-/* Append why the profile has no tool of that name: what its toolset lacks, or which tool was meant.
- * Nothing when there is no more to say. */
+/* Append why the profile has no tool of that name: what its toolset lacks, which tool was meant, or
+ * what names all. Nothing when there is no such profile. */
 void hub_missing_tool(hub_orchestrator *hub, const char *profile, hub_str name, hub_buf *out);
 
 #endif

@@ -253,10 +253,14 @@ class Call(HubTest):
         cases = {
             "alpha__hidden": ("tools.deny", "patchbay.json:"),
             "beta__two": ("not active", "--toolsets beta"),
-            "off__three": ("switched off", "patchbay.json:"),
+            "beta:two": ("not active", "--toolsets beta"),
+            "off__three": ("switched off", "patchbay.json:", "patchbay enable off"),
             "denied__four": ("not active", "denied by policy"),
-            "wrong__x": ("url", "unix://"),
+            "wrong__x": ("cannot be used (", "patchbay.json:", "url: wants", "unix://"),
             "alhpa__one": ('did you mean "alpha__one"',),
+            **{name: ('did you mean "alpha__one"',) for name in ("alpha:one", "alpha.one", "alpha:noe", "one")},
+            "alpha": ("the name of a toolset", "patchbay list tools"),
+            "nothing-like-it": ("patchbay list tools",),
         }
         cases["time__now"] = ('there is a plugin "time"', "toolsets: {time: {}}")
         manifest = {"toolsets": toolsets, "policy": {"deny": ["denied"]}}
@@ -266,19 +270,27 @@ class Call(HubTest):
                 self.assertEqual(done.returncode, FAILED)
                 self.assertEqual(done.stdout, "")
                 self.assertSays(done.stderr, "unknown tool", *says)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                self.assertNotIn("enable_toolset", done.stderr)
+                self.assertEqual(done.stderr.count("toolset \""), 1 if "toolset \"" in done.stderr else 0, done.stderr)
         client = self.legacy(manifest=manifest)
         told = {
-            **{f"{key}__{name}": f'; toolset "{key}" is off: call enable_toolset with {{"toolsets": ["{key}"]}}, then try again'
-               for key, name in (("beta", "two"), ("wrong", "x"))},
-            "alhpa__one": '; did you mean "alpha__one"?',
+            "beta__two": '; toolset "beta" is off: call enable_toolset with {"toolsets": ["beta"]}, then try again',
+            "wrong__x": '; toolset "wrong" cannot be used: url: wants an address that begins with http://, https://, ws://, wss:// or unix://',
+            **{name: '; did you mean "alpha__one"?' for name in ("alhpa__one", "alpha:one", "alpha.one", "alpha:noe", "one")},
         }
         for name in cases:
             self.assertEqual(client.call(name).error["message"], f"Unknown tool: {name}" + told.get(name, ""))
         done = self.cli("call", "files__list")
         self.assertEqual(done.returncode, FAILED)
         self.assertSays(done.stderr, "unknown tool", 'there is a plugin "files"', '"roots" is missing', "toolsets: {files: {config: ")
-        done = self.cli("call", "nothing-like-it", manifest=manifest)
-        self.assertEqual(len(done.stderr.strip().splitlines()), 1)
+
+    def test_who_could_not_be_asked(self):
+        """It is said beside what is known of the name."""
+        toolsets = {"beta": fixture("first"), "gone": {"command": "/nowhere/x"}}
+        done = self.cli("call", "firts", manifest={"toolsets": toolsets, "hub": {"naming": "none"}})
+        self.assertEqual(done.returncode, FAILED)
+        self.assertSays(done.stderr, 'did you mean "first"? (toolsets that cannot be reached: toolset "gone": cannot start "/nowhere/x"')
 
     def test_profile(self):
         manifest = {"toolsets": TOOLSETS, "profiles": {"dotted": {"naming": "dot"}}}

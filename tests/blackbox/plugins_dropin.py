@@ -409,7 +409,7 @@ class Replacements(Base):
         shutil.move(self.variant("late", LIST="PATCHBAY_FAILED"), self.plugins / "late.so")
         self.wait("toolset.rebind_failed", 1)
         self.assertAnswers("old")
-        self.assertSays(self.told(), f'{self.plugins}/late.so was refused: toolset "late": the plugin gave no reason', "stays in use")
+        self.assertSays(self.told(), f'{self.plugins}/late.so was refused: the plugin gave no reason', "stays in use")
         self.come_good(3)
 
 

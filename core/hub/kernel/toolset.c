@@ -352,11 +352,17 @@ static hub_err check_usable(const hub_toolset_settings *settings, hub_error *ret
     return HUB_OK;
 }
 
-/* Whoever asks later is told, too. */
+/* Whoever asks later is told, too, and knows of which toolset. */
 static hub_err keep_failure(hub_toolset *toolset, hub_err err, const hub_error *why,
                             hub_error *reterr)
 {
-    hub_binding_keep_text(toolset->unusable, sizeof toolset->unusable, hub_str_of(why->text));
+    hub_error named;
+    hub_str text = hub_str_of(why->text);
+    (void)hub_fail(&named, err, "toolset \"%s\": ", toolset->settings->key);
+    if (hub_str_starts(text, hub_str_of(named.text))) {
+        text = hub_str_from(text, strlen(named.text));
+    }
+    hub_binding_keep_text(toolset->unusable, sizeof toolset->unusable, text);
     return hub_fail(reterr, err, "%s", why->text);
 }
 

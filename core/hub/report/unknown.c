@@ -2,6 +2,7 @@
 #include "hub/report/unknown.h"
 
 #include "base/limits.h"
+#include "base/line.h"
 #include "base/nearest.h"
 #include "hub/catalogs/parking.h"
 #include "hub/kernel/hub.h"
@@ -100,17 +101,32 @@ static bool may_have(const hub_request *request, hub_toolset *toolset, hub_kind 
     return hub_exposure_would_show(exposure, &source, kind, name);
 }
 
-/* The key of a toolset that is off and would have it; empty: none that the client may enable. */
-static hub_str find_off(const hub_request *request, hub_kind kind, hub_str name)
+/* A toolset that is off and would have it; NULL: none that the client may enable. */
+static const hub_toolset *find_off(const hub_request *request, hub_kind kind, hub_str name)
 {
     const hub_orchestrator *hub = hub_session_hub(request->session);
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
         hub_toolset *toolset = hub_toolset_at(hub, i);
         if (may_have(request, toolset, kind, name) && could_enable(request, toolset)) {
-            return hub_str_of(hub_toolset_key(toolset));
+            return toolset;
         }
     }
-    return HUB_STR_EMPTY;
+    return NULL;
+}
+
+/* How to have the toolset; or why nobody can, as list_toolsets says it, too. */
+static void add_off(const hub_toolset *toolset, hub_buf *text)
+{
+    const char *key = hub_toolset_key(toolset);
+    if (hub_toolset_unusable(toolset)[0] != '\0') {
+        hub_buf_printf(text, "; toolset \"%s\" cannot be used: ", key);
+        hub_line_add(text, hub_str_of(hub_toolset_unusable(toolset)), HUB_LIMIT_REASON_BYTES);
+        return;
+    }
+    hub_buf_printf(text,
+                   "; toolset \"%s\" is off: call enable_toolset with "
+                   "{\"toolsets\": [\"%s\"]}, then try again",
+                   key, key);
 }
 
 /* ---- which one was meant --------------------------------------------------------------------- */
@@ -124,6 +140,19 @@ static size_t common(hub_str a, hub_str b)
         i++;
     }
     return i;
+}
+
+/* The first entry whose toolset calls it so: who asks has left the toolset out. */
+static hub_str find_own(const hub_shown *shown, hub_str name)
+{
+    hub_shown_place at = {.part = 0};
+    for (const hub_entry *entry = hub_shown_next(shown, &at); entry != NULL;
+         entry = hub_shown_next(shown, &at)) {
+        if (hub_str_eq(entry->item->shown, name)) {
+            return entry->exposed;
+        }
+    }
+    return HUB_STR_EMPTY;
 }
 
 /* Offer the entries of a part. */
@@ -159,7 +188,7 @@ hub_str hub_unknown_nearest(const hub_shown *shown, hub_str name)
             offer_part(&nearest, shown, i);
         }
     }
-    return nearest.found;
+    return nearest.found.len > 0 ? nearest.found : find_own(shown, name);
 }
 
 /* ---- answering ------------------------------------------------------------------------------- */
@@ -182,16 +211,13 @@ static void add_help(const hub_request *request, hub_kind kind, hub_str name, co
                      size_t silent_count, hub_buf *text)
 {
     bool is_uri = kind == HUB_KIND_RESOURCE || kind == HUB_KIND_TEMPLATE;
-    hub_str off = is_uri ? HUB_STR_EMPTY : find_off(request, kind, name);
+    const hub_toolset *off = is_uri ? NULL : find_off(request, kind, name);
     hub_str nearest =
-        is_uri || off.len > 0
+        is_uri || off != NULL
             ? HUB_STR_EMPTY
             : hub_unknown_nearest(hub_sight_shown(hub_request_sight(request), kind), name);
-    if (off.len > 0) {
-        hub_buf_printf(text,
-                       "; toolset \"" HUB_STR_FMT "\" is off: call enable_toolset with "
-                       "{\"toolsets\": [\"" HUB_STR_FMT "\"]}, then try again",
-                       HUB_STR_ARG(off), HUB_STR_ARG(off));
+    if (off != NULL) {
+        add_off(off, text);
     } else if (nearest.len > 0 && !hub_str_eq(nearest, name)) {
         hub_buf_printf(text, "; did you mean \"" HUB_STR_FMT "\"?", HUB_STR_ARG(nearest));
     }

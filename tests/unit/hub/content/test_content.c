@@ -402,8 +402,9 @@ static void test_prompts(void **state)
         (void)ask(c, "prompts/get", "\"name\":\"t__p\"");
         assert_string_equal(echo_last(&e)->args, "{}");
         e.count = 0;
-        assert_contains(ask(c, "prompts/get", "\"name\":\"p\""),
-                        "\"code\":-32602,\"message\":\"Unknown prompt: p\"");
+        assert_contains(
+            ask(c, "prompts/get", "\"name\":\"p\""),
+            "\"code\":-32602,\"message\":\"Unknown prompt: p; did you mean \\\"t__p\\\"?\"");
         assert_contains(ask(c, "prompts/get", ""), "-32602");
         assert_contains(ask(c, "prompts/get", "\"name\":\"t__p\",\"arguments\":[]"), "-32602");
         assert_int_equal(e.count, 0);

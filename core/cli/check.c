@@ -53,7 +53,7 @@ static void on_found(void *ctx, const char *key, hub_err err, hub_str text, uint
         to->status = EXIT_UNREACHABLE;
         print_found(to, key, "failed", text);
     } else {
-        print_found(to, key, "failed", HUB_STR("its configuration is not valid, see above"));
+        print_found(to, key, "failed", HUB_STR("it cannot be used, see above"));
     }
 }
 
@@ -136,11 +136,12 @@ static int connect_all(cli_options *options)
     return to.status;
 }
 
-static void on_bad_toolset(void *ctx, const char *reason)
+static void on_bad(void *ctx, const hub_toolset *toolset, const char *reason)
 {
     int *status = ctx;
+    const char *source = toolset != NULL ? hub_toolset_settings_of(toolset)->source : NULL;
     *status = EXIT_CONFIG;
-    cli_complain("%s", reason);
+    cli_complain("%s%s%s", source != NULL ? source : "", source != NULL ? ": " : "", reason);
 }
 
 static void on_misnamed(void *ctx, const char *reason)
@@ -241,7 +242,7 @@ static int check_all(cli_options *options, bool *ret_is_usable)
         check_profile(&cli_local_config(local)->settings, options->profile, &status);
         check_audit(&cli_local_config(local)->settings.audit, &status);
         check_state_key(&cli_local_config(local)->settings.state, &status);
-        hub_orchestrator_check(cli_local_hub(local), on_bad_toolset, &status);
+        hub_orchestrator_check(cli_local_hub(local), on_bad, &status);
         hub_misnamed_in_policies(cli_local_hub(local), on_misnamed, NULL);
         if (!options->connect) { /* else more is known later */
             complain_of_overrides(cli_local_hub(local));

@@ -54,12 +54,13 @@ typedef struct cli_options {
     bool stdio;
     bool json;
     bool connect;
-    bool decrypt;   /* state export: secrets as they are */
-    bool keep;      /* state import: records that are there stay … */
-    bool replace;   /* … or do not */
-    bool links_all; /* modules are linked that no toolset names, too */
-    bool refresh;   /* list: the same, as the command line says it */
-    bool asks_anew; /* servers are to be asked what they offer, whatever is remembered of them */
+    bool decrypt;      /* state export: secrets as they are */
+    bool keep;         /* state import: records that are there stay … */
+    bool replace;      /* … or do not */
+    bool links_all;    /* modules are linked that no toolset names, too */
+    bool refresh;      /* list: the same, as the command line says it */
+    bool tells_config; /* doctor: it says itself what is wrong with the configuration */
+    bool asks_anew;    /* servers are to be asked what they offer, whatever is remembered of them */
     void (*on_step)(const char *what); /* check: see hub_settings; else NULL */
     hub_config_overrides overrides;
     const char *module;             /* add: the plugin's name; else NULL */

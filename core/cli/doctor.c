@@ -56,13 +56,45 @@ void cli_doctor_tell(cli_examination *all, cli_finding how, const char *subject,
     hub_buf_fini(&line);
 }
 
+/* Whether a problem of the toolset was told; from now on it was. */
+static bool note_failed(cli_examination *all, const char *key)
+{
+    size_t at = 0;
+    while (hub_buf_ok(&all->failed) && at < all->failed.len) {
+        if (strcmp(all->failed.ptr + at, key) == 0) {
+            return true;
+        }
+        at += strlen(all->failed.ptr + at) + 1;
+    }
+    hub_buf_add(&all->failed, (hub_str){.ptr = key, .len = strlen(key) + 1});
+    return false;
+}
+
+void cli_doctor_tell_of(cli_examination *all, cli_finding how, const char *key, const char *text,
+                        const char *cure)
+{
+    char subject[128];
+    (void)snprintf(subject, sizeof subject, "toolset %s", key);
+    if (how != CLI_BAD || !note_failed(all, key)) {
+        cli_doctor_tell(all, how, subject, text, cure);
+    }
+}
+
+/* A manifest that cannot be read: what helps, where the sentence does not say it. */
+static const char *cure_of_manifest(const char *text)
+{
+    if (strstr(text, "variable") != NULL) {
+        return "set the variable, or write ${NAME:-DEFAULT}";
+    }
+    return strstr(text, "did you mean") != NULL ? NULL : "correct that line";
+}
+
 static void look_at_manifest(cli_examination *all)
 {
     hub_error why = {.code = HUB_OK};
     const char *path = all->options->config_count > 0 ? all->options->configs[0] : NULL;
     if (cli_read_config(all->options, &all->config, &why) != HUB_OK) {
-        cli_doctor_tell(all, CLI_BAD, "manifest", why.text,
-                        "set the variable, or correct that line; `patchbay help set`");
+        cli_doctor_tell(all, CLI_BAD, "manifest", why.text, cure_of_manifest(why.text));
         return;
     }
     if (path == NULL) {
@@ -100,20 +132,6 @@ bool cli_doctor_starts(const hub_toolset_settings *toolset)
     return toolset->enabled && strcmp(toolset->module, "mcp_upstream") == 0;
 }
 
-/* Whether one of the folders has the module. */
-static bool has_module(const hub_names *folders, const char *module)
-{
-    bool is_there = false;
-    for (size_t i = 0; !is_there && i < folders->count; i++) {
-        char *file = NULL;
-        if (asprintf(&file, "%s/%s.so", folders->items[i], module) >= 0) {
-            is_there = access(file, R_OK) == 0;
-            free(file);
-        }
-    }
-    return is_there;
-}
-
 static void look_at_folders(cli_examination *all, const hub_names *folders, const char *cure)
 {
     for (size_t i = 0; i < folders->count; i++) {
@@ -125,51 +143,54 @@ static void look_at_folders(cli_examination *all, const hub_names *folders, cons
 
 static void look_at_plugins(cli_examination *all)
 {
-    const hub_settings *settings = &all->config->settings;
-    const hub_module_settings *modules = &settings->modules;
-    char said[512];
+    const hub_module_settings *modules = &all->config->settings.modules;
     look_at_folders(all, &modules->paths, "the folder cannot be read: correct modules.paths");
     look_at_folders(all, &modules->own_paths,
                     "the folder cannot be read: install Patchbay's plugins there");
-    for (size_t i = 0; i < settings->toolset_count; i++) {
-        const hub_toolset_settings *toolset = &settings->toolsets[i];
-        if (toolset->enabled && !has_module(&modules->paths, toolset->module) &&
-            !has_module(&modules->own_paths, toolset->module)) {
-            bool is_remote = strcmp(toolset->module, "mcp_remote") == 0;
-            (void)snprintf(said, sizeof said, "toolset %s needs the plugin %s, which is not there",
-                           toolset->key, toolset->module);
-            cli_doctor_tell(all, CLI_BAD, "plugins", said,
-                            is_remote ? "apt install patchbay-plugins-remote"
-                                      : "put it into a plugins folder: patchbay list modules");
-        }
-    }
 }
 
 /* ---- servers, started ------------------------------------------------------------------------- */
 
+/* What helps, where the sentence does not say it; NULL: it does. */
+static const char *cure_of(const cli_examination *all, const char *text, char *room, size_t cap)
+{
+    const char *file = all->options->config_count > 0 ? all->options->configs[0] : NULL;
+    bool has_started =
+        strstr(text, "exited with") != NULL || strstr(text, "not ready within") != NULL;
+    if (has_started && file != NULL) {
+        (void)snprintf(room, cap,
+                       "all that it writes to standard error: patchbay check %s --connect "
+                       "--log-level info",
+                       file);
+        return room;
+    }
+    bool has_no_advice = strstr(text, "`") == NULL && strchr(text, '?') == NULL;
+    return strncmp(text, "cannot reach ", 13) == 0 && has_no_advice
+               ? "see that the server runs, and that `url` of its entry is its address"
+               : NULL;
+}
+
 static void on_found(void *ctx, const char *key, hub_err err, hub_str text, uint64_t took_ms)
 {
     cli_examination *all = ctx;
-    char subject[128];
     char said[TEXT_BYTES];
-    (void)snprintf(subject, sizeof subject, "toolset %s", key);
+    char room[512];
     if (err == HUB_EDENIED) {
         return; /* it is off */
     }
     if (err != HUB_OK) {
         (void)snprintf(said, sizeof said, HUB_STR_FMT, HUB_STR_ARG(text));
-        cli_doctor_tell(all, CLI_BAD, subject, said,
-                        "patchbay check FILE --connect --log-level debug shows what it says");
+        cli_doctor_tell_of(all, CLI_BAD, key, said, cure_of(all, said, room, sizeof room));
         return;
     }
     bool is_slow = took_ms > SLOW_MS;
     (void)snprintf(said, sizeof said, HUB_STR_FMT " after %.1f s", HUB_STR_ARG(text),
                    (double)took_ms / 1000.);
-    cli_doctor_tell(all, is_slow ? CLI_DOUBTFUL : CLI_FINE, subject, said,
-                    is_slow
-                        ? "npx and uvx look for a newer version at each start: name one "
-                          "(NAME@VERSION), or install it; what a client asks first waits so long"
-                        : NULL);
+    cli_doctor_tell_of(all, is_slow ? CLI_DOUBTFUL : CLI_FINE, key, said,
+                       is_slow
+                           ? "npx and uvx look for a newer version at each start: name one "
+                             "(NAME@VERSION), or install it; what a client asks first waits so long"
+                           : NULL);
 }
 
 /* Start each server that is switched on, in a hub of its own. */
@@ -191,11 +212,13 @@ static void look_at_servers(cli_examination *all)
 int cli_doctor(cli_options *options)
 {
     static void (*const LOOKS[])(cli_examination *) = {
-        look_at_plugins,    cli_doctor_programs,  cli_doctor_environment,
+        look_at_plugins,    cli_doctor_toolsets,  cli_doctor_programs, cli_doctor_environment,
         cli_doctor_folders, cli_doctor_listeners, cli_doctor_replicas,
     };
     cli_examination all = {.options = options};
+    options->tells_config = true;
     hub_buf_init(&all.json, OUTPUT_BYTES);
+    hub_buf_init(&all.failed, OUTPUT_BYTES);
     hub_buf_add_char(&all.json, '[');
     look_at_manifest(&all);
     if (all.config != NULL) {
@@ -203,7 +226,7 @@ int cli_doctor(cli_options *options)
         for (size_t i = 0; i < sizeof LOOKS / sizeof *LOOKS; i++) {
             LOOKS[i](&all);
         }
-        if (options->connect) {
+        if (options->connect && !all.is_unsafe) {
             look_at_servers(&all);
         }
     }
@@ -215,6 +238,7 @@ int cli_doctor(cli_options *options)
                      all.warnings, all.warnings == 1 ? "" : "s");
     }
     hub_buf_fini(&all.json);
+    hub_buf_fini(&all.failed);
     hub_config_destroy(all.config);
     return all.problems > 0 ? EXIT_CONFIG : EXIT_OK;
 }

@@ -12,6 +12,8 @@ typedef struct cli_examination {
     cli_options *options;
     hub_config *config; /* NULL: it cannot be read */
     hub_buf json;
+    hub_buf failed; /* keys of toolsets that have a problem, each with a NUL behind it */
+    bool is_unsafe; /* a plugin has ended the process that looked at it: load none here */
     size_t problems;
     size_t warnings;
 } cli_examination;
@@ -22,6 +24,10 @@ typedef enum cli_finding { CLI_FINE, CLI_DOUBTFUL, CLI_BAD } cli_finding;
 void cli_doctor_tell(cli_examination *all, cli_finding how, const char *subject, const char *text,
                      const char *cure);
 
+/* The same of a toolset. Of each only the first problem is told: the others come of it. */
+void cli_doctor_tell_of(cli_examination *all, cli_finding how, const char *key, const char *text,
+                        const char *cure);
+
 /* The value of a text or list in a toolset's configuration; empty: it has none. */
 hub_str cli_doctor_value(const hub_toolset_settings *toolset, const char *key);
 
@@ -31,6 +37,10 @@ bool cli_doctor_starts(const hub_toolset_settings *toolset);
 /* The programs that servers are started with: whether they are there, and recent enough.
  * (doctor_programs.c); blocks: asks each for its version, RUNTIME_MS at most */
 void cli_doctor_programs(cli_examination *all);
+
+/* What `check` says of toolsets and policies. (doctor_toolsets.c); blocks: loads plugins, in a process of
+ * its own, HUB_LIMIT_PROBE_MS at most for each */
+void cli_doctor_toolsets(cli_examination *all);
 
 /* Proxies and authorities of the environment, and whether servers get them. (doctor_network.c) */
 void cli_doctor_environment(cli_examination *all);

@@ -162,7 +162,7 @@ static bool is_recent(const char *version, const unsigned least[2])
 }
 
 /* Of the program that the runtime is: `path` is where the server would look for it. */
-static void tell_version(cli_examination *all, const runtime *kind, const char *subject,
+static void tell_version(cli_examination *all, const runtime *kind, const char *key,
                          const char *path, hub_buf *place)
 {
     char version[VERSION_BYTES];
@@ -174,14 +174,14 @@ static void tell_version(cli_examination *all, const runtime *kind, const char *
     if (version[0] == '\0') {
         (void)snprintf(said, sizeof said, "%s --version says nothing within %d s", kind->program,
                        RUNTIME_MS / 1000);
-        cli_doctor_tell(all, CLI_DOUBTFUL, subject, said, "try it in a shell");
+        cli_doctor_tell_of(all, CLI_DOUBTFUL, key, said, "try it in a shell");
     } else if (!is_recent(version, kind->least)) {
         (void)snprintf(said, sizeof said, "%s is %s; most servers want %u.%u or later",
                        kind->program, version, kind->least[0], kind->least[1]);
-        cli_doctor_tell(all, CLI_DOUBTFUL, subject, said, kind->renewing);
+        cli_doctor_tell_of(all, CLI_DOUBTFUL, key, said, kind->renewing);
     } else {
         (void)snprintf(said, sizeof said, "%s is %s", kind->program, version);
-        cli_doctor_tell(all, CLI_FINE, subject, said, NULL);
+        cli_doctor_tell_of(all, CLI_FINE, key, said, NULL);
     }
 }
 
@@ -189,23 +189,28 @@ static void look_at_command(cli_examination *all, const char *key, const char *c
                             const char *path, hub_buf *place)
 {
     const runtime *kind = find_runtime(command);
-    char subject[128];
+    bool is_path = strchr(command, '/') != NULL;
     char said[512];
-    (void)snprintf(subject, sizeof subject, "toolset %s", key);
     if (find_program(command, path, place)) {
         (void)snprintf(said, sizeof said, "%s is there", command);
-        cli_doctor_tell(all, CLI_FINE, subject, said, NULL);
+        cli_doctor_tell_of(all, CLI_FINE, key, said, NULL);
         if (kind != NULL) {
-            tell_version(all, kind, subject, path, place);
+            tell_version(all, kind, key, path, place);
         }
-        return;
+    } else if (is_path && access(command, F_OK) == 0) {
+        (void)snprintf(said, sizeof said, "\"%s\" is not executable", command);
+        cli_doctor_tell_of(all, CLI_BAD, key, said,
+                           "chmod +x it; or make the program that runs it the command, and it the "
+                           "first of args");
+    } else {
+        (void)snprintf(said, sizeof said, "there is no program \"%s\"%s", command,
+                       is_path ? "" : " in PATH");
+        cli_doctor_tell_of(all, CLI_BAD, key, said,
+                           kind != NULL ? kind->cure
+                           : is_path    ? "install it, or correct the path"
+                                        : "install it, or write its whole path: services have "
+                                          "another PATH than shells");
     }
-    (void)snprintf(said, sizeof said, "there is no program \"%s\"", command);
-    cli_doctor_tell(all, CLI_BAD, subject, said,
-                    kind != NULL
-                        ? kind->cure
-                        : "install it, or write its whole path: services have another PATH than "
-                          "shells");
 }
 
 /* Append a JSON string's text and a NUL. False: it is none. */

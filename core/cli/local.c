@@ -122,10 +122,10 @@ int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config)
     if (options->found_config) {
         hub_log(HUB_LOG_INFO, "config.found", HUB_F_TEXT("path", options->configs[0]));
     }
-    for (size_t i = 0; i < (*ret_config)->warning_count; i++) {
+    for (size_t i = 0; !options->tells_config && i < (*ret_config)->warning_count; i++) {
         cli_complain("warning: %s", (*ret_config)->warnings[i]);
     }
-    for (size_t i = 0; i < (*ret_config)->refused_count; i++) {
+    for (size_t i = 0; !options->tells_config && i < (*ret_config)->refused_count; i++) {
         cli_complain("left out: %s", (*ret_config)->refused[i].text);
     }
     return EXIT_OK;

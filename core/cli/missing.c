@@ -15,7 +15,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- toolsets -------------------------------------------------------------------------------- */
 
@@ -133,17 +132,6 @@ static void on_tried(void *ctx, const hub_manager_result *result)
     }
 }
 
-/* Without its toolset, which the sentence names already. */
-static void add_reason(const hub_toolset *toolset, const char *reason, hub_buf *out)
-{
-    hub_error named;
-    hub_str text = hub_str_of(reason);
-    (void)hub_fail(&named, HUB_EINVAL, "toolset \"%s\": ", hub_toolset_key(toolset));
-    hub_buf_add(out, hub_str_starts(text, hub_str_of(named.text))
-                         ? hub_str_from(text, strlen(named.text))
-                         : text);
-}
-
 /* Whether policies let it be active; else what they say goes to *ret_why. */
 static bool is_admitted(const hub_profile *profile, const hub_toolset *toolset, hub_error *ret_why)
 {
@@ -179,7 +167,7 @@ static void add_inactive(hub_profile *profile, const hub_toolset *toolset, hub_b
         search wanted = {.key = hub_str_of(key), .why = &unusable};
         hub_startup_try_again(profile, on_tried, &wanted);
         hub_buf_printf(out, "toolset \"%s\" cannot be used (%s): ", key, settings->source);
-        add_reason(toolset, unusable.text, out);
+        hub_buf_add(out, hub_toolset_own_words(toolset, unusable.text));
     } else {
         hub_buf_printf(out, "toolset \"%s\" is not active (%s): --toolsets %s makes it so", key,
                        settings->source, key);

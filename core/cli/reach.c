@@ -88,17 +88,19 @@ static void report(const hub_toolset *toolset, const reached *item, hub_reach_on
                    void *ctx)
 {
     hub_err err = item->waits ? HUB_EUNAVAILABLE : item->why.code;
+    bool is_made = item->is_used || err == HUB_EDENIED;
     hub_buf text;
     hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES);
     if (item->waits) {
         hub_buf_printf(&text, "it has not answered within %u ms",
                        hub_settings_of(hub_toolset_hub(toolset))->limits.discover_timeout_ms);
     } else if (err != HUB_OK) {
-        hub_buf_add(&text, hub_str_of(item->why.text));
+        hub_buf_add(&text, hub_toolset_own_words(toolset, item->why.text));
     } else {
         add_counts(toolset, &text);
     }
-    on_found(ctx, hub_toolset_key(toolset), err, hub_buf_str(&text), item->took_ms);
+    on_found(ctx, hub_toolset_key(toolset), is_made ? err : HUB_EINVAL, hub_buf_str(&text),
+             item->took_ms);
     hub_buf_fini(&text);
 }
 

@@ -236,6 +236,28 @@ static void on_outcome(void *ctx, const hub_outcome *outcome)
     ev_break(into->loop, EVBREAK_ALL);
 }
 
+/* What is behind the address, which the sentence has already. */
+static hub_str leave_out_address(const char *url, hub_str reason)
+{
+    static const struct {
+        const char *begin;
+        const char *end;
+    } FORMS[] = {
+        {"server \"", "\" cannot be reached: "}, {"cannot reach ", ": "}, {"server \"", "\" "}};
+    for (size_t i = 0; i < sizeof FORMS / sizeof *FORMS; i++) {
+        hub_buf text;
+        hub_buf_init(&text, SIZE_MAX / 4);
+        hub_buf_printf(&text, "%s%s%s", FORMS[i].begin, url, FORMS[i].end);
+        bool is_so = hub_buf_ok(&text) && hub_str_starts(reason, hub_buf_str(&text));
+        size_t len = is_so ? text.len : 0;
+        hub_buf_fini(&text);
+        if (is_so) {
+            return hub_str_from(reason, len);
+        }
+    }
+    return reason;
+}
+
 /* Append why there is no answer, with advice about flags instead of entries of a manifest. */
 static void add_reason(const char *url, hub_str reason, bool has_token, hub_buf *why)
 {
@@ -243,6 +265,7 @@ static void add_reason(const char *url, hub_str reason, bool has_token, hub_buf 
     size_t at = hub_str_find(reason, refused);
     if (at == SIZE_MAX) {
         bool is_strange = hub_str_find(reason, HUB_STR("certificate is not trusted")) != SIZE_MAX;
+        reason = leave_out_address(url, reason);
         hub_buf_printf(why, "no hub answers at %s: " HUB_STR_FMT "%s", url, HUB_STR_ARG(reason),
                        is_strange ? " (here: --ca FILE)" : "");
         return;

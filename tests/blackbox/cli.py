@@ -383,6 +383,7 @@ class Check(HubTest):
         done = self.cli("check", "--connect", manifest=manifest)
         self.assertEqual(done.returncode, CONFIG, done.stderr)
         self.assertSays(done.stderr, "patchbay.json:", '"bad"', "unix://")
+        self.assertEqual((done.stdout + done.stderr).count("url: wants"), 1, done.stdout + done.stderr)
         lines = dict(line.split(": ", 1) for line in done.stdout.splitlines())
         self.assertEqual(list(lines), sorted(toolsets))
         self.assertEqual(lines["alpha"], "1 tool")

@@ -12,13 +12,13 @@ OK, USAGE, CONFIG = 0, 2, 3
 
 
 class Doctor(HubTest):
-    def findings(self, code, toolsets=None, manifest=None, **options):
-        done = self.cli("doctor", "--json", toolsets=toolsets, manifest=manifest, **options)
+    def findings(self, code, toolsets=None, manifest=None, arguments=(), **options):
+        done = self.cli("doctor", "--json", *arguments, toolsets=toolsets, manifest=manifest, **options)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return [(row["state"], row["subject"], row["text"], row.get("cure", "")) for row in json.loads(done.stdout)]
 
-    def problems(self, *arguments, **options):
-        return [row for row in self.findings(CONFIG, *arguments, **options) if row[0] == "problem"]
+    def problems(self, *own, **options):
+        return [row for row in self.findings(CONFIG, *own, **options) if row[0] == "problem"]
 
     def test_all_is_well(self):
         rows = self.findings(OK, {"a": {"command": "sh"}, "clock": {"module": "time"}})
@@ -36,9 +36,47 @@ class Doctor(HubTest):
         self.assertEqual([row[1] for row in rows], ["toolset a", "toolset b", "toolset c"])
         self.assertIn("Node.js", rows[0][3])
 
+    def test_a_program_that_nobody_may_execute(self):
+        script = self.home / "server.py"
+        script.write_text("#!/usr/bin/env python3\n", encoding="utf-8")
+        (row,) = self.problems({"a": {"command": str(script)}})
+        self.assertSays(row[2], "server.py", "is not executable")
+        self.assertSays(row[3], "chmod +x")
+
     def test_plugins(self):
         (row,) = self.problems({"a": {"module": "nobody"}})
         self.assertIn("nobody", row[2])
+        self.assertSays(row[3], "plugins folder")
+        (row,) = self.problems({"a": {"module": "tiem"}})
+        self.assertSays(row[2], 'did you mean "time"')
+
+    def test_a_plugin_that_is_refused(self):
+        folder = self.home / "own"
+        folder.mkdir()
+        plugin = folder / "mine.so"
+        plugin.write_bytes(b"")
+        plugin.chmod(0o666)
+        (row,) = self.problems(manifest={"modules": {"paths": [str(folder)]}, "toolsets": {"a": {"module": "mine"}}}, modules=False)
+        self.assertEqual(row[1], "toolset a")
+        self.assertSays(row[2], "was refused", "chmod go-w")
+
+    def test_toolsets(self):
+        """What `check` says of them: once each, with the line, and of which toolset."""
+        toolsets = {"a": {"module": "time", "config": {"zoen": "UTC"}}, "b": {"url": "ftp://x"}, "c": {"module": "time"}}
+        rows = self.problems(toolsets)
+        self.assertEqual([row[1] for row in rows], ["toolset a", "toolset b"])
+        for row, word in zip(rows, ("config.zoen", "url: wants"), strict=True):
+            self.assertRegex(row[2], r"patchbay\.json:\d+: " + word)
+            self.assertEqual(row[3], "correct that line")
+        self.assertEqual(len(self.problems(toolsets, arguments=["--connect"])), 2)
+
+    def test_policies(self):
+        (row,) = self.warnings(manifest={"toolsets": {"clock": {"module": "time"}}, "policy": {"deny": ["clokc"]}})
+        self.assertSays(row[2], "policy.deny", 'did you mean "clock"')
+
+    def test_a_start_without_any_toolset(self):
+        (row,) = self.problems(manifest={"toolsets": {"clock": {"module": "time"}}, "hub": {"toolsets": ["clokc"]}})
+        self.assertSays(row[2], 'did you mean "clock"')
 
     def test_manifests(self):
         (row,) = self.problems({"a": {"command": "sh", "env": {"A": "${NOT_SET_HERE}"}}})
@@ -46,6 +84,16 @@ class Doctor(HubTest):
         self.assertIn("variable", row[3])
         (row,) = self.problems(manifest={"toolset": {}})
         self.assertIn("toolsets", row[2])
+        self.assertEqual(row[3], "")  # the sentence says what to do
+
+    def test_what_it_finds_is_said_once(self):
+        """Neither on stderr, too, nor as what comes of it."""
+        servers = {"mcpServers": {"a": {"command": "sh", "env": {"A": "${NOT_SET_HERE}"}}, "gone": {"command": "/nowhere/x"}}}
+        done = self.cli("doctor", "--connect", "--json", manifest=servers)
+        self.assertEqual(done.returncode, CONFIG, done.stdout + done.stderr)
+        rows = [row for row in json.loads(done.stdout) if row["state"] == "problem"]
+        self.assertEqual([row["subject"] for row in rows], ["manifest", "toolset gone"])
+        self.assertEqual(done.stderr, "")
 
     def test_without_a_manifest(self):
         done = self.cli("doctor", modules=False)
@@ -70,8 +118,8 @@ class Doctor(HubTest):
         path.chmod(0o755)
         return {"PATH": f"{path.parent}:{os.environ['PATH']}"}
 
-    def warnings(self, *arguments, code=OK, **options):
-        return [row for row in self.findings(code, *arguments, **options) if row[0] == "warning"]
+    def warnings(self, *own, code=OK, **options):
+        return [row for row in self.findings(code, *own, **options) if row[0] == "warning"]
 
     def test_versions(self):
         self.program("npx")
@@ -141,6 +189,7 @@ class Doctor(HubTest):
         rows = {(row["state"], row["subject"]): row["text"] for row in json.loads(done.stdout)[-2:]}
         self.assertRegex(rows[("ok", "toolset a")], r"tools? after \d+\.\d s$")
         self.assertSays(rows[("problem", "toolset b")], "exited with code 7")
+        self.assertRegex(json.loads(done.stdout)[-1]["cure"], r"patchbay check \S+patchbay\.json --connect --log-level info")
 
 
 if __name__ == "__main__":

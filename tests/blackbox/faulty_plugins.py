@@ -211,7 +211,6 @@ class Commands(HubTest):
         ("list", "resources"),
         ("call", "t__echo"),
         ("read", "misbehave:segv"),
-        ("doctor", "--connect"),
         ("export", "--format", "openai"),
         ("lock",),
         ("approve",),
@@ -245,7 +244,7 @@ class Commands(HubTest):
 
     def test_what_looks_from_outside(self):
         for crashes_in, place in self.places():
-            for command in (("check",), ("check", "--connect"), ("module", "inspect", self.plugins[crashes_in] / "misbehave.so")):
+            for command in (("check",), ("check", "--connect"), ("doctor", "--connect"), ("module", "inspect", self.plugins[crashes_in] / "misbehave.so")):
                 with self.subTest(crashes_in, command=command):
                     self.check(crashes_in, command, 3, place.replace('"t"', '"misbehave"') if command[0] == "module" else place)
 

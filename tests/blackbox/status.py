@@ -213,6 +213,7 @@ class Status(HubTest):
                 self.assertEqual((done.returncode, done.stdout), (NO_HUB, ""))
                 self.assertEqual(len(done.stderr.strip().splitlines()), 1)
                 self.assertSays(done.stderr, f"no hub answers at unix://{gone}: ", f"; no hub answers at {closed}: ")
+                self.assertEqual([done.stderr.count(place) for place in (f"unix://{gone}", closed)], [1, 1], done.stderr)
 
     def test_a_static_hub_without_meta_tools(self):
         self.serve("--toolsets", "alpha", "--no-meta-tools", toolsets={"alpha": fixture("one"), "beta": fixture("two")})

@@ -672,6 +672,14 @@ class Evil(Upstreams):
                 self.assertNotIn("canary", client.hub.log)
                 client.hub.finish()
 
+    def test_a_path_where_no_server_is(self):
+        upstream = self.upstream()
+        for method in ("server/discover", "initialize"):
+            upstream.on[method] = lambda x: x.status(404)
+        message = self.start(upstream).call("up__echo").tool_error["message"]
+        self.assertSays(message, upstream.url, "HTTP 404", "correct the path of `url`")
+        self.assertEqual(message.count("HTTP"), 1, message)
+
     def test_the_credential_that_is_wanted_is_named(self):
         metadata = 'Bearer resource_metadata="https://a.example/x", scope="files:read"'
         cases = [

@@ -88,6 +88,16 @@ const char *hub_toolset_unusable(const hub_toolset *toolset)
     return toolset->binding == NULL ? toolset->unusable : "";
 }
 
+hub_str hub_toolset_own_words(const hub_toolset *toolset, const char *text)
+{
+    hub_error named;
+    hub_str all = hub_str_of(text);
+    (void)hub_fail(&named, HUB_EINVAL, "toolset \"%s\": ", toolset->settings->key);
+    size_t len = strlen(named.text);
+    return hub_str_starts(all, (hub_str){.ptr = named.text, .len = len}) ? hub_str_from(all, len)
+                                                                         : all;
+}
+
 const char *hub_toolset_not_replaced(const hub_toolset *toolset)
 {
     return toolset->binding != NULL ? toolset->unusable : "";
@@ -356,13 +366,8 @@ static hub_err check_usable(const hub_toolset_settings *settings, hub_error *ret
 static hub_err keep_failure(hub_toolset *toolset, hub_err err, const hub_error *why,
                             hub_error *reterr)
 {
-    hub_error named;
-    hub_str text = hub_str_of(why->text);
-    (void)hub_fail(&named, err, "toolset \"%s\": ", toolset->settings->key);
-    if (hub_str_starts(text, hub_str_of(named.text))) {
-        text = hub_str_from(text, strlen(named.text));
-    }
-    hub_binding_keep_text(toolset->unusable, sizeof toolset->unusable, text);
+    hub_binding_keep_text(toolset->unusable, sizeof toolset->unusable,
+                          hub_toolset_own_words(toolset, why->text));
     return hub_fail(reterr, err, "%s", why->text);
 }
 

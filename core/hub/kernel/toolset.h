@@ -111,6 +111,9 @@ const char *hub_toolset_last_failure(const hub_toolset *toolset);
 /* Why it could not be used when that was last tried, without secrets; empty: it could, or was not. */
 const char *hub_toolset_unusable(const hub_toolset *toolset);
 
+/* What is said of it, without "toolset "KEY": " in front, for who names it already: of `text`. */
+hub_str hub_toolset_own_words(const hub_toolset *toolset, const char *text);
+
 /* Why the newest module could not take over from the one that runs, likewise; empty: it has, or
  * there is none. */
 const char *hub_toolset_not_replaced(const hub_toolset *toolset);

@@ -339,8 +339,7 @@ bool hub_orchestrator_takes_work(const hub_orchestrator *hub)
 }
 
 /* Profiles that start could not be run for; one that inherits what is wrong says nothing new. */
-static void check_start(hub_orchestrator *hub, void (*on_bad)(void *ctx, const char *reason),
-                        void *ctx)
+static void check_start(hub_orchestrator *hub, hub_orchestrator_on_bad *on_bad, void *ctx)
 {
     const char *said = NULL;
     for (size_t i = 0; i < hub_profile_total(hub); i++) {
@@ -351,14 +350,13 @@ static void check_start(hub_orchestrator *hub, void (*on_bad)(void *ctx, const c
         }
         bool is_inherited = source != NULL ? said != NULL && strcmp(source, said) == 0 : i > 0;
         if (!is_inherited) {
-            on_bad(ctx, why.text);
+            on_bad(ctx, NULL, why.text);
         }
         said = source;
     }
 }
 
-void hub_orchestrator_check(hub_orchestrator *hub, void (*on_bad)(void *ctx, const char *reason),
-                            void *ctx)
+void hub_orchestrator_check(hub_orchestrator *hub, hub_orchestrator_on_bad *on_bad, void *ctx)
 {
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
         hub_error why = {.code = HUB_OK};
@@ -375,8 +373,7 @@ void hub_orchestrator_check(hub_orchestrator *hub, void (*on_bad)(void *ctx, con
         if (hub_toolset_use(hub_toolset_at(hub, i), &why) == HUB_OK) {
             hub_toolset_unuse(hub_toolset_at(hub, i));
         } else {
-            hub_error_prefix(&why, "%s", hub_toolset_settings_of(hub_toolset_at(hub, i))->source);
-            on_bad(ctx, why.text);
+            on_bad(ctx, hub_toolset_at(hub, i), why.text);
         }
     }
     check_start(hub, on_bad, ctx);

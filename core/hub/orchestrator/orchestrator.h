@@ -27,10 +27,10 @@ HUB_MUST_CHECK hub_err hub_orchestrator_create(struct ev_loop *loop, const hub_s
 HUB_MUST_CHECK hub_err hub_orchestrator_start(hub_orchestrator *hub, hub_error *reterr);
 
 /* Instead of starting: make and unmake an instance of every toolset that is switched on, and report
- * each that cannot be made, with a reason that names it; and each profile whose static start would
- * find nothing to serve. Nothing is connected. */
-void hub_orchestrator_check(hub_orchestrator *hub, void (*on_bad)(void *ctx, const char *reason),
-                            void *ctx);
+ * each that cannot be made, with a reason that names it; and (`toolset` is NULL) each profile whose
+ * static start would find nothing to serve. Nothing is connected. */
+typedef void hub_orchestrator_on_bad(void *ctx, const hub_toolset *toolset, const char *reason);
+void hub_orchestrator_check(hub_orchestrator *hub, hub_orchestrator_on_bad *on_bad, void *ctx);
 
 /* Say goodbye to the sessions: open subscriptions are completed, calls in flight get an error. New
  * sessions are refused from now on. Whoever lets calls end first has begun it with drain.h. */

@@ -130,6 +130,11 @@ static void go_on_without(mcp_server *server)
 /* What it has said that the hub refuses may be why. */
 static void fail_late(mcp_server *server)
 {
+    static const char *const ASKED[] = {[PHASE_PROBING] = ": no answer to server/discover",
+                                        [PHASE_INITIALIZING] = ": no answer to initialize",
+                                        [PHASE_LISTING] = ": no answer to tools/list"};
+    size_t phase = (size_t)server->phase;
+    const char *asked = phase < sizeof ASKED / sizeof *ASKED ? ASKED[phase] : NULL;
     char text[UPSTREAM_REASON_BYTES];
     char time[UPSTREAM_TIME_BYTES];
     char words[UPSTREAM_REASON_BYTES / 2] = "";
@@ -137,10 +142,12 @@ static void fail_late(mcp_server *server)
     if (server->channel->quote != NULL) {
         server->channel->quote(server, words, sizeof words);
     }
-    (void)snprintf(text, sizeof text,
-                   "was not ready within %s (its entry's `startup_timeout` sets the time)%s%s%s%s",
-                   time, server->refusal[0] != '\0' ? "; a message of it cannot be used: " : "",
-                   server->refusal, words[0] != '\0' ? "; it said: " : "", words);
+    (void)snprintf(
+        text, sizeof text,
+        "was not ready within %s (its entry's `startup_timeout` sets the time)%s%s%s%s%s", time,
+        asked != NULL ? asked : "",
+        server->refusal[0] != '\0' ? "; a message of it cannot be used: " : "", server->refusal,
+        words[0] != '\0' ? "; it said: " : "", words);
     upstream_fail(server, text);
 }
 

@@ -48,7 +48,13 @@ void old_transport_ended(exchange *stream, const char *why)
 {
     mcp_remote *remote = stream->remote;
     char reason[UPSTREAM_REASON_BYTES];
-    if (remote->refused_with != 0) {
+    if (remote->refused_with == 404) { /* to say the same of HTTP+SSE helps nobody */
+        (void)snprintf(reason, sizeof reason,
+                       "refuses initialize with HTTP 404%s; correct the path of `url` (often /mcp "
+                       "or /sse)",
+                       remote->refused_words);
+        upstream_fail(&remote->server, reason);
+    } else if (remote->refused_with != 0) {
         (void)snprintf(reason, sizeof reason,
                        "refuses initialize with HTTP %ld%s; and it speaks no HTTP+SSE: %s",
                        remote->refused_with, remote->refused_words, why);

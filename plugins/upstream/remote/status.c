@@ -144,7 +144,8 @@ static void say_refusal(const exchange *x, const char *words, char *ret_why, siz
 {
     patchbay_out why = {0};
     add_refusal(x->remote, x->status, &x->challenge, &why);
-    (void)snprintf(ret_why, size, "%s%s", why.failed ? "credential refused" : why.ptr, words);
+    (void)snprintf(ret_why, size, "%s%s%s", why.failed ? "credential refused" : why.ptr,
+                   words[0] != '\0' ? "; it said" : "", words);
     patchbay_out_free(&why);
 }
 

@@ -740,14 +740,16 @@ static void test_what_is_not_ready(void **state)
     pass_until(clock_ms + UPSTREAM_STARTUP_MS);
     assert_string_equal(last_detail,
                         "server \"up\" was not ready within 30 s (its entry's `startup_timeout` "
-                        "sets the time); a message of it cannot be used: byte 1: bad (its entry "
+                        "sets the time): no answer to initialize; a message of it cannot be used: "
+                        "byte 1: bad (its entry "
                         "says `protocol: 2025-11-25`: without that, it is asked what it speaks)");
     last_words = "please log in";
     upstream_connect(&server);
     pass_until(clock_ms + UPSTREAM_STARTUP_MS);
     assert_string_equal(last_detail,
                         "server \"up\" was not ready within 30 s (its entry's `startup_timeout` "
-                        "sets the time); it said: please log in (its entry says `protocol: "
+                        "sets the time): no answer to initialize; it said: please log in (its "
+                        "entry says `protocol: "
                         "2025-11-25`: without that, it is asked what it speaks)");
 }
 

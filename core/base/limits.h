@@ -469,7 +469,7 @@
  * long one process refreshes a token before another one may, clocks of machines being at most so far apart. */
 #define HUB_LIMIT_LOGIN_TEXT_BYTES (16u * 1024)
 #define HUB_LIMIT_LOGINS           4096
-#define HUB_LIMIT_LOGIN_WAITERS    4096
+#define HUB_LIMIT_LOGIN_WAITERS    HUB_LIMIT_CALLS /* a principal has a part of these */
 #define HUB_LIMIT_LOGIN_USER_S     600
 #define HUB_LIMIT_LOGIN_LEASE_S    15
 #define HUB_LIMIT_LOGIN_SKEW_S     600

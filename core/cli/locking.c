@@ -2,6 +2,7 @@
 #include "cli/locking.h"
 
 #include "base/limits.h"
+#include "cli/missing.h"
 #include "cli/reach.h"
 #include "cli/rows.h"
 #include "cli/waiting.h"
@@ -87,10 +88,11 @@ static int check_only(const cli_locking *locking, const char *only)
     if (only == NULL || hub_find_toolset(hub, hub_str_of(only)) != NULL) {
         return EXIT_OK;
     }
-    hub_str near = hub_nearest_toolset(hub, hub_str_of(only));
-    cli_complain("there is no toolset \"%s\"%s" HUB_STR_FMT "%s", only,
-                 near.len > 0 ? "; did you mean \"" : "", HUB_STR_ARG(near),
-                 near.len > 0 ? "\"?" : "");
+    hub_buf text;
+    hub_buf_init(&text, SIZE_MAX / 4);
+    hub_missing_toolset(hub_str_of(only), hub_nearest_toolset(hub, hub_str_of(only)), &text);
+    cli_complain(HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&text)));
+    hub_buf_fini(&text);
     return EXIT_USAGE;
 }
 

@@ -6,6 +6,8 @@
 
 #include "base/limits.h"
 #include "base/loop.h"
+#include "base/nearest.h"
+#include "cli/missing.h"
 #include "login/credential.h"
 #include "login/login.h"
 #include "state/secrets.h"
@@ -310,12 +312,26 @@ static hub_err begin(work *at, const char *key, hub_error *reterr)
                : hub_login_log_out(at->login, at->deed == REVOKE, on_end, at, &at->wait);
 }
 
+static int complain_of(const hub_settings *settings, const char *key)
+{
+    hub_nearest near;
+    hub_buf text;
+    hub_nearest_begin(&near, hub_str_of(key));
+    for (size_t i = 0; i < settings->toolset_count; i++) {
+        hub_nearest_offer(&near, hub_str_of(settings->toolsets[i].key));
+    }
+    hub_buf_init(&text, SIZE_MAX / 4);
+    hub_missing_toolset(hub_str_of(key), near.found, &text);
+    cli_complain(HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&text)));
+    hub_buf_fini(&text);
+    return EXIT_CONFIG;
+}
+
 static int run(work *at, const char *key)
 {
     hub_error why = {.code = HUB_OK};
     if (at->deed == LOG_IN && find_toolset(at->settings, key) == NULL) {
-        cli_complain("there is no toolset \"%s\"", key);
-        return EXIT_CONFIG;
+        return complain_of(at->settings, key);
     }
     hub_err err = begin(at, key, &why);
     int status;

@@ -3,7 +3,9 @@
 #include "cli/manifest_edit.h"
 
 #include "base/limits.h"
+#include "base/nearest.h"
 #include "cli/bundle.h"
+#include "cli/missing.h"
 #include "cli/offer.h"
 #include "wire/json.h"
 
@@ -271,6 +273,26 @@ int cli_unset(cli_options *options)
     return cli_manifest_end(&edit, err);
 }
 
+static hub_err fail_unknown(manifest_edit *edit, const char *name)
+{
+    hub_edit_path all = cli_manifest_toolset(edit, name, NULL);
+    hub_nearest near;
+    hub_buf text;
+    all.count--;
+    const hub_node *toolsets = cli_manifest_find(edit, &all);
+    hub_nearest_begin(&near, hub_str_of(name));
+    for (const hub_node *at = toolsets != NULL ? toolsets->first : NULL; at != NULL;
+         at = at->next) {
+        hub_nearest_offer(&near, hub_str_of(at->key != NULL ? at->key : ""));
+    }
+    hub_buf_init(&text, SIZE_MAX / 4);
+    hub_missing_toolset(hub_str_of(name), near.found, &text);
+    hub_err err = hub_fail(&edit->why, HUB_ENOTFOUND, "%s: " HUB_STR_FMT, edit->path,
+                           HUB_STR_ARG(hub_buf_str(&text)));
+    hub_buf_fini(&text);
+    return err;
+}
+
 /* Begin a change of a toolset that is there. */
 static int begin_toolset(manifest_edit *edit, cli_options *options, const char *usage)
 {
@@ -286,10 +308,7 @@ static int begin_toolset(manifest_edit *edit, cli_options *options, const char *
     if (cli_manifest_find(edit, &path) != NULL) {
         return EXIT_OK;
     }
-    hub_err err =
-        hub_fail(&edit->why, HUB_ENOTFOUND,
-                 "%s: there is no toolset \"%s\": see patchbay list toolsets", edit->path, name);
-    return cli_manifest_end(edit, err);
+    return cli_manifest_end(edit, fail_unknown(edit, name));
 }
 
 int cli_remove(cli_options *options)

@@ -91,13 +91,27 @@ void hub_missing_modules(hub_orchestrator *hub, hub_buf *out)
 
 /* ---- tools ----------------------------------------------------------------------------------- */
 
+static void add_meant(hub_str name, hub_buf *out)
+{
+    hub_buf_printf(out, "did you mean \"" HUB_STR_FMT "\"?", HUB_STR_ARG(name));
+}
+
+void hub_missing_toolset(hub_str name, hub_str near, hub_buf *out)
+{
+    hub_buf_printf(out, "there is no toolset \"" HUB_STR_FMT "\"", HUB_STR_ARG(name));
+    if (near.len > 0) {
+        hub_buf_add(out, HUB_STR("; "));
+        add_meant(near, out);
+    }
+}
+
 /* The exposed name that is nearest, for whoever has mistyped it. */
 static void add_nearest(const hub_profile *profile, hub_str name, hub_buf *out)
 {
     hub_str nearest =
         hub_unknown_nearest(hub_exposure_shown(hub_profile_exposure(profile), HUB_KIND_TOOL), name);
     if (nearest.len > 0) {
-        hub_buf_printf(out, "did you mean \"" HUB_STR_FMT "\"?", HUB_STR_ARG(nearest));
+        add_meant(nearest, out);
     } else {
         hub_buf_add(out, HUB_STR("`patchbay list tools` names all tools"));
     }

@@ -16,6 +16,9 @@ typedef void hub_missing_on_toolset(void *ctx, const char *key, const char *reas
 void hub_missing_toolsets(hub_orchestrator *hub, const char *profile,
                           hub_missing_on_toolset *on_toolset, void *ctx);
 
+/* Append that there is no toolset of that name, and which one may have been meant: `near`, or empty. */
+void hub_missing_toolset(hub_str name, hub_str near, hub_buf *out);
+
 /* Append where modules were looked for, when there are none at all. */
 void hub_missing_modules(hub_orchestrator *hub, hub_buf *out);
 

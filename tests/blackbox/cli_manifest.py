@@ -73,6 +73,8 @@ class Manifests(HubTest):
             (("set", "toolsets.clock.timeout", "[["), CONFIG, "VALUE"),
             (("unset", "hub.nothing"), CONFIG, "nothing"),
             (("enable", "nobody"), CONFIG, "nobody"),
+            (("enable", "clokc"), CONFIG, 'there is no toolset "clokc"; did you mean "clock"?'),
+            (("remove", "n" * 10000), CONFIG, "there is no toolset"),
         ):
             done = self.run_on(*words, code=code)
             self.assertIn(saying, done.stderr)

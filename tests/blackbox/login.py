@@ -236,6 +236,11 @@ class CommandLine(LoginTest):
         done = self.cli("login", "logout", "up", toolsets=toolsets, modules=False)
         self.assertEqual((done.returncode, "no token was revoked" in done.stdout), (0, True), done.stdout)
 
+    def test_a_toolset_that_is_not_there(self):
+        _, upstream = self.servers()
+        done = self.cli("login", "uq", toolsets=self.toolsets(upstream), modules=False)
+        self.assertEqual((done.returncode, 'there is no toolset "uq"; did you mean "up"?' in done.stderr), (3, True), done.stderr)
+
     def test_what_the_command_says_to_programs(self):
         _, upstream = self.servers()
         argv = hub_command(manifest={"toolsets": self.toolsets(upstream)}, home=self.home, modules=False)

@@ -117,7 +117,7 @@ static hub_err fail_unusable(const hub_profile *profile, const hub_str *keys, si
 {
     hub_error all;
     hub_err err = hub_fail(&all, HUB_EINVAL,
-                           "profile \"%s\": static start-up needs at least one usable toolset",
+                           "profile \"%s\": none of the toolsets that it starts with can be used",
                            hub_profile_settings_of(profile)->name);
     for (size_t i = 0; i < count; i++) {
         hub_error why;

@@ -169,7 +169,7 @@ static hub_err fail_unusable(const reload *next, const hub_profile_settings *set
     const hub_names *names = &settings->toolsets;
     hub_error all;
     hub_err err = hub_fail(&all, HUB_EINVAL,
-                           "profile \"%s\": static start-up needs at least one usable toolset",
+                           "profile \"%s\": none of the toolsets that it starts with can be used",
                            settings->name);
     for (size_t i = 0; hub_profile_settings_have_list(settings) && i < names->count; i++) {
         if (!is_known(next, hub_str_of(names->items[i]))) {

@@ -118,7 +118,7 @@ static void test_static_without_toolsets(void **state)
     (void)state;
     init_three();
     fixture.profiles[0].startup = HUB_STARTUP_STATIC;
-    expect_start_fails("static start-up needs at least one usable toolset");
+    expect_start_fails("none of the toolsets that it starts with can be used");
     init_three();
     fixture.profiles[0].startup = HUB_STARTUP_STATIC;
     list_toolsets(KEYS, 2);

@@ -23,6 +23,7 @@
 #include "base/loop.h"
 #include "hub/kernel/profile.h"
 #include "hub/orchestrator/orchestrator.h"
+#include "programs.h"
 
 #include <ev.h>
 #include <malloc.h>
@@ -225,7 +226,7 @@ __attribute__((noinline)) static void measured(unsigned long count, int of)
     }
 }
 
-int main(int argc, char **argv)
+int access_main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
     bool is_able = strncmp(what, "able-", 5) == 0;

@@ -29,6 +29,7 @@
 #include "hub/kernel/objects.h"
 #include "hub/orchestrator/orchestrator.h"
 #include "hub/telemetry/telemetry.h"
+#include "programs.h"
 #include "sections.h"
 
 #include <ev.h>
@@ -555,7 +556,7 @@ __attribute__((noinline)) static void measured(void (*step)(void), unsigned long
     }
 }
 
-int main(int argc, char **argv)
+int micro_main(int argc, char **argv)
 {
     unsigned long count = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
     for (size_t i = 0; count > 0 && i < sizeof CASES / sizeof CASES[0]; i++) {

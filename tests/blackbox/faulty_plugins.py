@@ -13,7 +13,7 @@ from plugins_dropin import Base
 
 CANARY = "canary-c0ffee-0123456789"
 # A sanitizer would handle the signals itself.
-PLAIN = {"ASAN_OPTIONS": "handle_segv=0:handle_abort=0:detect_leaks=0:detect_odr_violation=0:intercept_tls_get_addr=0"}
+PLAIN = {"ASAN_OPTIONS": "handle_segv=0:handle_abort=0:handle_sigill=1:detect_leaks=0:detect_odr_violation=0:intercept_tls_get_addr=0"}
 
 
 class Compiled(HubTest):

@@ -16,7 +16,7 @@ MISBEHAVE = SUPPORT / "plugins" / "misbehave.c"
 NOTES = ROOT / "examples" / "notes_plugin" / "notes.c"
 
 # A sanitizer would turn a crash into a report; these processes are to end as a release's do.
-PLAIN = {"ASAN_OPTIONS": "handle_segv=0:handle_abort=0:detect_leaks=0:detect_odr_violation=0:intercept_tls_get_addr=0"}
+PLAIN = {"ASAN_OPTIONS": "handle_segv=0:handle_abort=0:handle_sigill=1:detect_leaks=0:detect_odr_violation=0:intercept_tls_get_addr=0"}
 
 
 def is_sanitized():

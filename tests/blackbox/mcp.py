@@ -584,8 +584,8 @@ def hub_environment(home, extra):
         HOME=str(home),
         LC_ALL="C.UTF-8",
         # The leak checker guesses where a library's thread-local block begins from the address alone,
-        # and dies of a wrong guess: it is told not to guess.
-        ASAN_OPTIONS="quarantine_size_mb=8:malloc_context_size=12:detect_odr_violation=0:intercept_tls_get_addr=0",
+        # and dies of a wrong guess: it is told not to guess. UBSan's checks may trap (../../run-tests).
+        ASAN_OPTIONS="quarantine_size_mb=8:malloc_context_size=12:detect_odr_violation=0:intercept_tls_get_addr=0:handle_sigill=1",
         UBSAN_OPTIONS="print_stacktrace=1",
     )
     env.update(extra)
@@ -989,7 +989,7 @@ class HubTest(unittest.TestCase):
         fifo, library = self.home / "resolver", self.home / "hanging_resolver.so"
         os.mkfifo(fifo)
         subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", library, SUPPORT / "hanging_resolver.c"], check=True)
-        sanitizers = "detect_odr_violation=0:intercept_tls_get_addr=0:verify_asan_link_order=0"
+        sanitizers = "handle_sigill=1:detect_odr_violation=0:intercept_tls_get_addr=0:verify_asan_link_order=0"
         return {"LD_PRELOAD": str(library), "PATCHBAY_TEST_RESOLVER": str(fifo), "ASAN_OPTIONS": sanitizers}, fifo
 
     def replace_manifest(self, hub, manifest, path=None):

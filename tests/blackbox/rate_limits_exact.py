@@ -49,7 +49,7 @@ class Exact(HttpTest):
         self.clock = open(self.home / "clock", "w+b", buffering=0)
         self.addCleanup(self.clock.close)
         self.show(time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000000)
-        sanitizers = "detect_odr_violation=0:intercept_tls_get_addr=0:verify_asan_link_order=0"
+        sanitizers = "handle_sigill=1:detect_odr_violation=0:intercept_tls_get_addr=0:verify_asan_link_order=0"
         self.env = {
             "LD_PRELOAD": str(library),
             "PATCHBAY_TEST_CLOCK": str(self.home / "clock"),

@@ -40,7 +40,7 @@ process.on('exit', () => rmSync(compiled, { recursive: true, force: true }));
 let passed = 0;
 let failed = 0;
 const seconds = new Map(); // of each file
-for await (const { type, data } of run({ files, concurrency: 3 })) {
+for await (const { type, data } of run({ files, concurrency: 4 })) {
     const counts = data?.details?.type !== 'suite' && data?.name !== data?.file;
     if (type === 'test:complete' && data.name === data.file) {
         seconds.set(basename(data.file), data.details.duration_ms / 1000);

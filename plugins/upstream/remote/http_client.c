@@ -64,12 +64,19 @@ static int is_not_tls(const char *error)
            strstr(error, "packet length too long") != NULL;
 }
 
+/* These words of libcurl's are about what it does next; where the system gave a reason, it has that instead. */
+static int has_no_reason(const char *error)
+{
+    return strstr(error, "rewind") != NULL || strstr(error, "mpty reply") != NULL;
+}
+
 static const char *meaning_of(const http_request *request, CURLcode code)
 {
     if (code == CURLE_OK) {
         return "it ended within the head";
     }
-    if (code == CURLE_SEND_FAIL_REWIND || code == CURLE_GOT_NOTHING) {
+    if ((code == CURLE_SEND_FAIL_REWIND || code == CURLE_GOT_NOTHING) &&
+        has_no_reason(http_request_failure(request, (int)code))) {
         return "it was cut, and the request was not repeated, since it may have arrived";
     }
     if (code == CURLE_SSL_CONNECT_ERROR && is_not_tls(request->error)) {

@@ -186,9 +186,11 @@ const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
      .about = "Hand the process the hub's whole environment.",
      .of = HUB_CONFIG_OF_COMMAND | HUB_CONFIG_OF_PROCESS, .module_key = "inherit_env"},
     {FOR_PROXY("pass_env"), .kind = HUB_CONFIG_NAMES,
-     .about = "Names of variables of the hub's environment that the process gets, too, as far as "
-              "they are set; one of the same name in `env` wins. Default: SSL_CERT_FILE, "
-              "HTTPS_PROXY and SSH_AUTH_SOCK. []: none.",
+     .about =
+         "Names of variables of the hub's environment that the process gets, too, as far as "
+         "they are set; one of the same name in `env` wins. Default: SSL_CERT_FILE, "
+         "SSL_CERT_DIR, NODE_EXTRA_CA_CERTS, REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE; HTTP_PROXY, "
+         "HTTPS_PROXY, ALL_PROXY and NO_PROXY, also in small letters; SSH_AUTH_SOCK. []: none.",
      .example = "[SSL_CERT_FILE, HTTPS_PROXY, SSH_AUTH_SOCK]",
      .of = HUB_CONFIG_OF_COMMAND | HUB_CONFIG_OF_PROCESS, .module_key = "pass_env"},
     {FOR_PROXY("headers"), .kind = HUB_CONFIG_HEADERS,

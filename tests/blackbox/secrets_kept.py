@@ -166,7 +166,10 @@ class Manifest(Kept):
 
 
 class Environment(Kept):
-    HUB = {"SSL_CERT_FILE": "/certs", "HTTPS_PROXY": "http://proxy", "SSH_AUTH_SOCK": "/agent", "MINE": "m", "OTHER": "o"}
+    USUAL = {"SSL_CERT_FILE": "/certs", "SSL_CERT_DIR": "/etc/ssl/certs", "NODE_EXTRA_CA_CERTS": "/node", "REQUESTS_CA_BUNDLE": "/requests",
+             "CURL_CA_BUNDLE": "/curl", "SSH_AUTH_SOCK": "/agent",
+             **{name: f"http://{name}" for kind in ("http", "https", "all", "no") for name in (f"{kind}_proxy", f"{kind}_proxy".upper())}}
+    HUB = {**USUAL, "MINE": "m", "OTHER": "o"}
 
     def passed(self, **members):
         entry = {**self.toolset("x"), **members}
@@ -174,8 +177,7 @@ class Environment(Kept):
         return {name: env[name] for name in self.HUB if name in env}
 
     def test_what_servers_get_of_the_hubs(self):
-        usual = {name: self.HUB[name] for name in ("SSL_CERT_FILE", "HTTPS_PROXY", "SSH_AUTH_SOCK")}
-        self.assertEqual(self.passed(), usual)
+        self.assertEqual(self.passed(), self.USUAL)
         self.assertEqual(self.passed(pass_env=[]), {})
         self.assertEqual(self.passed(pass_env=["MINE", "UNSET"]), {"MINE": "m"})
 

@@ -67,7 +67,10 @@ static char **read_argv(patchbay_str json)
 
 /* Variables of the hub's own environment that a server gets unless `pass_env` says otherwise: what
  * reaching others takes where connections are watched, and the user's keys. */
-static const char PASSED[] = "[\"SSL_CERT_FILE\",\"HTTPS_PROXY\",\"SSH_AUTH_SOCK\"]";
+static const char PASSED[] =
+    "[\"SSL_CERT_FILE\",\"SSL_CERT_DIR\",\"NODE_EXTRA_CA_CERTS\",\"REQUESTS_CA_BUNDLE\","
+    "\"CURL_CA_BUNDLE\",\"HTTP_PROXY\",\"http_proxy\",\"HTTPS_PROXY\",\"https_proxy\","
+    "\"ALL_PROXY\",\"all_proxy\",\"NO_PROXY\",\"no_proxy\",\"SSH_AUTH_SOCK\"]";
 
 /* Append those that are set. */
 static int pass_variables(patchbay_str names, char **env, size_t *n)

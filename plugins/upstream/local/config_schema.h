@@ -10,7 +10,7 @@
     "\"env\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}},"
     "\"pass_env\":{\"type\":\"array\",\"maxItems\":256,\"items\":{\"type\":\"string\","
     "\"minLength\":1},\"description\":\"Variables of the hub's environment that the program "
-    "gets. Default: SSL_CERT_FILE, HTTPS_PROXY, SSH_AUTH_SOCK.\"},"
+    "gets. Default: those of certificates and proxies, and SSH_AUTH_SOCK.\"},"
     "\"module\":{\"type\":\"string\",\"minLength\":1,\"description\":\"Name of the plugin that the "
     "program serves, for messages.\"},"
     "\"first_line\":{\"type\":\"string\",\"description\":\"Written to the program before any "

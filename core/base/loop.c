@@ -145,3 +145,8 @@ void hub_loop_start_timer(struct ev_loop *loop, ev_timer *timer, double seconds)
     ev_timer_set(timer, seconds, 0.);
     ev_timer_start(loop, timer);
 }
+
+bool hub_loop_has_timer(ev_timer *timer)
+{
+    return ev_is_active(timer) || ev_is_pending(timer);
+}

@@ -36,4 +36,8 @@ bool hub_loop_mend(struct ev_loop *loop, ev_io *watcher, int events);
  * thread:  [loop] */
 void hub_loop_start_timer(struct ev_loop *loop, ev_timer *timer, double seconds);
 
+/* Whether the timer runs, or is over and the loop comes to it in this turn: libev no longer calls that
+ * active. */
+bool hub_loop_has_timer(ev_timer *timer);
+
 #endif

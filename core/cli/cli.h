@@ -27,6 +27,14 @@ enum {
 
 enum { CLI_MAX_LIST = 256 };
 
+/* What a command of saved toolsets needs of a hub of its own. */
+typedef enum cli_saves {
+    CLI_SAVES_NOT,
+    CLI_SAVES_CHOICE, /* it has the tools of its choice … */
+    CLI_SAVES,        /* … it starts nothing that is not asked for … */
+    CLI_SAVES_LOOK,   /* … but knows what is equipped */
+} cli_saves;
+
 /* A command line, read. Strings are the process's arguments. */
 typedef struct cli_options {
     const char *configs[CLI_MAX_LIST];
@@ -73,12 +81,7 @@ typedef struct cli_options {
     bool device;       /* login: with a browser of any machine */
     const char *owner; /* toolset, login: the principal whose it is; NULL: local, the hub's own */
     bool shares;       /* toolset: for all */
-    enum {
-        CLI_SAVES_NOT,
-        CLI_SAVES_CHOICE, /* toolset: a hub of one's own has its tools … */
-        CLI_SAVES,        /* … and starts nothing that is not asked for … */
-        CLI_SAVES_LOOK,   /* … but knows what is equipped */
-    } saves;
+    cli_saves saves;
     const char *registry; /* search, add: its URL; NULL: the official one */
     const char *name;     /* add: the toolset's key; NULL: one made of the server's name */
     const char *package;  /* add: npm, pypi, oci, mcpb or remote; NULL: the first that there is */

@@ -21,8 +21,8 @@
 
 enum { STEP_BYTES = 4096 };
 
-static const char PREFIX[] =
-    "patchbay: "; /* of the last line, and of each that this process says */
+/* Of what the last line begins with, and each that this process says. */
+enum { PREFIX_BYTES = sizeof "patchbay: " - 1 };
 
 struct cli_probe {
     int line[2];           /* a pipe, for the last line of one that crashes */
@@ -83,7 +83,7 @@ static bool complain_as_it_did(const cli_probe *probe)
 {
     char line[HUB_CRASH_LINE_BYTES + 1];
     ssize_t n = read(probe->line[0], line, sizeof line - 1); /* written at once, or not at all */
-    size_t skip = sizeof PREFIX - 1;
+    size_t skip = PREFIX_BYTES;
     if (n <= (ssize_t)skip) {
         return false;
     }

@@ -277,7 +277,7 @@ static const struct verb {
     const char *name;
     size_t least; /* arguments, with the verb */
     size_t most;
-    int saves; /* choices begin as the profile starts */
+    cli_saves saves; /* choices begin as the profile starts */
     int (*run)(const cli_options *options, cli_local *local);
     const char *usage;
 } VERBS[] = {

@@ -217,7 +217,7 @@ class Names(Base):
         started = self.cli("serve", files=[path])
         for done in (checked, started):
             self.assertEqual(done.returncode, CONFIG_ERROR, done.stderr)
-            self.assertSays(done.stderr.strip().splitlines()[-1], "hub.yaml:", "static start-up", *says)
+            self.assertSays(done.stderr.strip().splitlines()[-1], "hub.yaml:", "none of the toolsets that it starts with can be used", *says)
         self.assertEqual(len(checked.stderr.strip().splitlines()), 1, checked.stderr)
         self.assertEqual(checked.stdout, "")
 
@@ -295,7 +295,7 @@ class Names(Base):
         hub.wait_log("config.reloaded")
         (self.home / "new").write_text("hub: {toolsets: [tiem]}\n")
         (self.home / "new").rename(path)
-        self.assertSays(hub.wait_log("config.refused"), "static start-up", "patchbay.yaml:1", "tiem")
+        self.assertSays(hub.wait_log("config.refused"), "none of the toolsets that it starts with can be used", "patchbay.yaml:1", "tiem")
 
     def test_the_file_of_the_audit(self):
         self.check("log:\n  audit: /nonexistent/x/audit.log\n", "hub.yaml:2: log.audit", "/nonexistent/x/audit.log", "no such file")

@@ -190,12 +190,6 @@ hub_notifier *hub_notifier_of(const hub_audience *audience)
     return hub_audience_part(audience, &HUB_NOTICES_STATION);
 }
 
-/* The window is open, or it is over and the loop comes to it in this turn. */
-static bool is_timed(const hub_notifier *notifier)
-{
-    return ev_is_active(&notifier->timer) || ev_is_pending(&notifier->timer);
-}
-
 /* Its sessions have been told what they were as those of another audience. */
 static void follow(hub_notifier *notifier, hub_notifier *from)
 {
@@ -208,7 +202,7 @@ static void follow(hub_notifier *notifier, hub_notifier *from)
     notifier->quiet_until = from->quiet_until;
     notifier->holds = from->holds;
     notifier->is_due = from->is_due;
-    if (is_timed(from)) {
+    if (hub_loop_has_timer(&from->timer)) {
         hub_loop_start_timer(loop, &notifier->timer, HUB_LIMIT_NOTIFY_WINDOW_MS / 1000.);
     }
 }
@@ -254,7 +248,7 @@ void hub_notifier_changed(hub_notifier *notifier, bool is_asked_for)
         notifier->is_due = true;
         return;
     }
-    if (is_timed(notifier)) {
+    if (hub_loop_has_timer(&notifier->timer)) {
         if (ev_timer_remaining(loop, &notifier->timer) <= delay) {
             return;
         }
@@ -279,7 +273,7 @@ void hub_notifier_look(hub_notifier *notifier)
 void hub_notifier_hold(hub_notifier *notifier)
 {
     struct ev_loop *loop = hub_loop(hub_audience_hub(notifier->audience));
-    notifier->is_due = notifier->is_due || is_timed(notifier);
+    notifier->is_due = notifier->is_due || hub_loop_has_timer(&notifier->timer);
     ev_timer_stop(loop, &notifier->timer);
     notifier->holds++;
 }
@@ -306,7 +300,7 @@ void hub_notifier_settle(hub_notifier *notifier)
 
 void hub_notifier_seen(hub_notifier *notifier, hub_sight sight, hub_kind kind)
 {
-    if ((is_timed(notifier) || notifier->is_due) &&
+    if ((hub_loop_has_timer(&notifier->timer) || notifier->is_due) &&
         !is_fixed(hub_audience_profile(notifier->audience), kind) &&
         !hub_shown_equal(hub_sight_shown(sight, kind),
                          hub_shown_in(notifier->told[kind], sight.revision))) {

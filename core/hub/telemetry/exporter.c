@@ -108,15 +108,9 @@ static void drop_batch(hub_exporter *exporter)
 
 /* ---- one request ----------------------------------------------------------------------------- */
 
-/* It runs, or it is over and the loop comes to it in this turn. */
-static bool is_timed(const hub_exporter *exporter)
-{
-    return ev_is_active(&exporter->timer) || ev_is_pending(&exporter->timer);
-}
-
 static void start_timer(hub_exporter *exporter, uint64_t wait_ms)
 {
-    if (!is_timed(exporter)) {
+    if (!hub_loop_has_timer(&exporter->timer)) {
         hub_loop_start_timer(exporter->loop, &exporter->timer, (double)wait_ms / 1000.);
         ev_unref(exporter->loop); /* it keeps no loop running */
     }
@@ -124,7 +118,7 @@ static void start_timer(hub_exporter *exporter, uint64_t wait_ms)
 
 static void stop_timer(hub_exporter *exporter)
 {
-    if (is_timed(exporter)) {
+    if (hub_loop_has_timer(&exporter->timer)) {
         ev_ref(exporter->loop);
         ev_timer_stop(exporter->loop, &exporter->timer);
     }

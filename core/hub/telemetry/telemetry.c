@@ -66,7 +66,7 @@ static void on_metrics_due(struct ev_loop *loop, ev_timer *timer, int events)
 
 static void stop_metrics(hub_telemetry *telemetry)
 {
-    if (ev_is_active(&telemetry->metrics_due) || ev_is_pending(&telemetry->metrics_due)) {
+    if (hub_loop_has_timer(&telemetry->metrics_due)) {
         ev_ref(hub_loop(telemetry->hub));
         ev_timer_stop(hub_loop(telemetry->hub), &telemetry->metrics_due);
     }

@@ -315,7 +315,7 @@ static void test_bad(void **state)
     fixture.toolsets[0].enabled = false;
     fixture.toolsets[1].enabled = false;
     fixture.toolsets[2].enabled = false;
-    assert_untouched(c, HUB_EINVAL, "static start-up");
+    assert_untouched(c, HUB_EINVAL, "none of the toolsets");
     answer(0, "{\"content\":[]}");
     assert_non_null(client_wait(c, "1"));
     assert_int_equal(toolset("a")->settings->call_timeout_ms, FIXTURE_LONG_MS);

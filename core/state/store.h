@@ -93,7 +93,8 @@ enum {
  * owns:    *ret_op (may be NULL) is the store's, valid until `on_done`
  * errors:  of this and the next three, at once, and then nothing else happens: HUB_EINVAL (kind,
  *          owner or key), HUB_ELIMIT (the document is longer than the kind's may be,
- *          or the owner has as many that wait as HUB_LIMIT_STATE_OPERATIONS allows), HUB_ESTATE (the store ends), HUB_ENOMEM */
+ *          or the owner has as many that wait as HUB_LIMIT_STATE_OPERATIONS allows), HUB_ESTATE
+ *          (the store ends), HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_state_get(hub_store *store, const hub_state_id *id,
                                      hub_state_done on_done, void *ctx, hub_state_op **ret_op,
                                      hub_error *reterr);

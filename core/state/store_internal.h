@@ -50,7 +50,8 @@ struct hub_store {
     hub_state_job *last;
 };
 
-/* A job without arguments, of that owner's; empty: the hub's. errors: HUB_ESTATE, HUB_ELIMIT, HUB_ENOMEM */
+/* A job without arguments, of that owner's; empty: the hub's.
+ * errors:  HUB_ESTATE, HUB_ELIMIT, HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_store_make_job(hub_store *store, hub_state_verb verb, hub_str owner,
                                           hub_state_job **ret_job, hub_error *reterr);
 void hub_store_submit(hub_store *store, hub_state_job *job);

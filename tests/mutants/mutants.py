@@ -204,8 +204,8 @@ MUTANTS = [
     Mutant(
         "calls_wait_in_any_number",
         "core/hub/limits/queue.c",
-        "    if (of->count >= hub_toolset_settings_of(toolset)->queue) {",
-        "    if (of->count >= SIZE_MAX / 2) {",
+        "    if (!hub_share_may(hub_toolset_settings_of(toolset)->queue, of->count,",
+        "    if (!hub_share_may(SIZE_MAX / 2, of->count,",
         "test_queue",
     ),
     Mutant(
@@ -276,9 +276,10 @@ MUTANTS = [
     Mutant(
         "results_are_not_checked",
         "core/modules/host_api.c",
-        "    if (hub_json_check(json, ret_value, NULL) != HUB_OK ||\n"
-        "        hub_json_type_of(*ret_value) != HUB_JSON_OBJECT) {",
-        "    if (hub_json_type_of(json) != HUB_JSON_OBJECT) {",
+        "    if (plain == PATCHBAY_RESULT ? !scan_result(json, status_inout, ret_value)\n"
+        "                                 : !scan_error(json, ret_value)) {",
+        "    if (json.len == 0 && (plain == PATCHBAY_RESULT ? !scan_result(json, status_inout, ret_value)\n"
+        "                                 : !scan_error(json, ret_value))) {",
         "test_plugin_faults",
     ),
     # ---- nothing is left --------------------------------------------------------------------------
@@ -467,8 +468,8 @@ MUTANTS = [
     Mutant(
         "more_waits_for_users_than_may",
         "core/hub/confirm/confirm.c",
-        "hub_kept_way_bytes(kept) > HUB_LIMIT_CONFIRM_HELD_BYTES) {",
-        "hub_kept_way_bytes(kept) > HUB_LIMIT_CONFIRM_HELD_BYTES + 1) {",
+        "    all->held.most = HUB_LIMIT_CONFIRM_HELD_BYTES;",
+        "    all->held.most = HUB_LIMIT_CONFIRM_HELD_BYTES + 1;",
         "test_confirm",
     ),
     # ---- what principals have chosen ------------------------------------------------------------------

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -40,7 +41,7 @@ function login() {
     return { link: () => within(link, 'the link'), end: () => within(ended, 'the end of the login'), child };
 }
 
-/** A hub, and its client. With `ask` its user can be sent to a link, and logs in there as whoever that says. */
+/** A hub, and its client, which also waits for what the hub logs. With `ask` its user can be sent to a link, and logs in there as whoever that says. */
 async function startHub(ask) {
     const client = new Client({ name: 'interoperability', version: '1' }, { capabilities: ask ? { elicitation: { url: {} } } : {} });
     if (ask) {
@@ -49,7 +50,11 @@ async function startHub(ask) {
             return { action: 'accept' };
         });
     }
-    await within(client.connect(new StdioClientTransport({ command: HUB, args: ['--config', manifest, '--plugins-dir', PLUGINS], env, stderr: 'ignore' })), 'the hub');
+    const transport = new StdioClientTransport({ command: HUB, args: ['--config', manifest, '--plugins-dir', PLUGINS], env, stderr: 'pipe' });
+    const lines = new EventEmitter();
+    createInterface({ input: transport.stderr }).on('line', (line) => lines.emit(line.split(' ').slice(2, 4).join(' ')));
+    client.logs = async (event) => within(once(lines, event), `a hub to log ${event}`);
+    await within(client.connect(transport), 'the hub');
     return client;
 }
 
@@ -151,8 +156,10 @@ test('a refresh token that is revoked: its user logs in again, and the call goes
     assert.ok(refused.isError);
     assert.match(refused.text, /wants a login/);
     assert.deepEqual(await call(hubs[1], 'robot__whoami'), good('robot')); // nothing else stops
+    const heard = hubs[1].logs('login.token toolset=docs');
     assert.deepEqual(await call(hubs[0]), good('bob'));
     assert.equal(links.length, 1);
+    await heard;
     assert.deepEqual(await call(hubs[1]), good('bob'));
 });
 
@@ -181,6 +188,7 @@ for (const [seconds, words] of [[OFF_S, 'behind'], [-OFF_S, 'ahead']]) {
     test(`a first login with a clock that is ${words} by 2 minutes`, () => withClock(seconds, async () => {
         server.issuer = provider.issuer;
         assert.equal(await new Promise((done) => spawn(HUB, ['login', 'logout', 'docs', '--config', manifest], { env, stdio: 'ignore' }).on('exit', done)), 0);
+        server.expire(); // whether the hub has heard of that yet, or not
         user = words;
         assert.deepEqual(await call(hubs[0]), good(words));
     }));

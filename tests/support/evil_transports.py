@@ -360,8 +360,14 @@ class Http(HttpUpstream):
         else:
             x.status(200 if x.method == "DELETE" else 405)
 
+    def open(self, x):
+        """Where it speaks from now on: the newest stream, and none that die() has broken meanwhile."""
+        with self.condition:
+            x.stream()
+            self.stream = x
+
     def keep(self, x):
-        self.stream = x.stream()
+        self.open(x)
         with self.evil.condition:
             self.evil.condition.notify_all()
         x.wait_gone()
@@ -379,9 +385,9 @@ class Http(HttpUpstream):
         with self.condition:
             live, self.live = self.live, set()
             self.session += 1000
-        for connection in live:
-            with contextlib.suppress(OSError, ValueError):
-                connection.shutdown(socket.SHUT_RDWR)
+            for connection in live:
+                with contextlib.suppress(OSError, ValueError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
 
 class OldRequest(HttpRequest):
@@ -424,7 +430,7 @@ class OldHttp(Http):
         return OldRequest(server, x)
 
     def keep(self, x):
-        self.stream = x.stream()
+        self.open(x)
         x.event("/post", event="endpoint")
         x.wait_gone()
 

@@ -10,7 +10,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from mcp import HubTest, hub_environment, main
+from mcp import HubTest, hub_environment, main, rounds
 
 import faults  # in tests/support, which mcp makes known
 
@@ -40,10 +40,9 @@ class FaultTest(HubTest):
 
 class Calls(FaultTest):
     def fails(self, *plans, kind=faults.Run, least=4):
-        rounds = os.environ.get("PATCHBAY_ROUNDS", str(least))
         for plan in plans:
             with self.subTest(plan):
-                self.sweep(plan, None if rounds == "all" else int(rounds), kind)
+                self.sweep(plan, rounds(least, None), kind)
 
     def test_reading(self):
         self.fails("read:EIO", "read:EINTR")

@@ -5,26 +5,22 @@ By default some twenty of the allocations of a scenario, spread over all of it; 
 PATCHBAY_ROUNDS=all every one.
 """
 
-import os
-
 from faults_calls import FaultTest
-from mcp import main
+from mcp import main, rounds
 
 from faults import NetworkRun  # in tests/support, which mcp makes known
 
 
 class Memory(FaultTest):
     def test_an_allocation_fails(self):
-        rounds = os.environ.get("PATCHBAY_ROUNDS", "20")
-        self.sweep("malloc", None if rounds == "all" else int(rounds))
+        self.sweep("malloc", rounds(20, None))
 
     def test_an_allocation_for_a_vhost_fails(self):
         """libwebsockets does not look at all of them: the hub has to, or its first connection is its last."""
         self.sweep("vhost", None)
 
     def test_an_allocation_for_the_network_fails(self):
-        rounds = os.environ.get("PATCHBAY_ROUNDS", "20")
-        self.sweep("malloc", None if rounds == "all" else int(rounds), NetworkRun)
+        self.sweep("malloc", rounds(20, None), NetworkRun)
 
 
 if __name__ == "__main__":

@@ -61,6 +61,12 @@ PATIENCE = {"discover_timeout": "10m", "straggler_timeout": "0s", "idle_timeout"
 SLOWNESS = ("plugin.slow", "plugin.blocks")
 
 
+def rounds(usual, *every):
+    """How many rounds a test goes: what PATCHBAY_ROUNDS says. `all` stands for `every`, where a test has that."""
+    wanted = os.environ.get("PATCHBAY_ROUNDS", usual)
+    return (*every, usual)[0] if wanted == "all" else int(wanted)
+
+
 def hub_binary():
     named = os.environ.get("PATCHBAY_BIN")
     if named:

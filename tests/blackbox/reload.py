@@ -16,13 +16,13 @@ from evil_tls import SecureServer
 from evil_websocket import WebSocket, closing, request
 from http_client import Server
 from listen import Lines
-from mcp import LIST_CHANGED, SUPPORT, TIMEOUT, HubTest, LegacyClient, fixture, main, patient, processes
+from mcp import LIST_CHANGED, SUPPORT, TIMEOUT, HubTest, LegacyClient, fixture, main, patient, processes, rounds
 
 sys.path.insert(0, str(SUPPORT))
 
 from authority import Authority  # noqa: E402
 
-ROUNDS = int(os.environ.get("PATCHBAY_ROUNDS", "100"))
+ROUNDS = rounds(100)
 SERVER = [sys.executable, "-IS", str(SUPPORT / "unruly_server.py")]
 
 

@@ -4,15 +4,14 @@
 
 Others are served meanwhile. 64 MiB, or the 1 GiB of the table with PATCHBAY_ROUNDS=200; then the figures are printed."""
 
-import os
 import subprocess
 import sys
 import threading
 import time
 
-from mcp import MARKER, SUPPORT, HubTest, LegacyClient, hub_binary, main, processes
+from mcp import MARKER, SUPPORT, HubTest, LegacyClient, hub_binary, main, processes, rounds
 
-ROUNDS = int(os.environ.get("PATCHBAY_ROUNDS", "20"))
+ROUNDS = rounds(20)
 FULL = ROUNDS >= 200
 FLOOD = (1024 if FULL else 64) << 20
 GROWTH_KIB = 20 << 10

@@ -10,12 +10,12 @@ import signal
 import sys
 import time
 
-from mcp import MARKER, SUPPORT, TIMEOUT, Hub, HubTest, LegacyClient, fixture_folder, main, processes
+from mcp import MARKER, SUPPORT, TIMEOUT, Hub, HubTest, LegacyClient, fixture_folder, main, processes, rounds
 
 sys.path.insert(0, str(SUPPORT))
 from unruly_server import SCATTERED  # noqa: E402
 
-ROUNDS = int(os.environ.get("PATCHBAY_ROUNDS", "20"))
+ROUNDS = rounds(20)
 AT_ONCE = 5
 PATIENT = {"discover_timeout": "2m"}  # many start at once, and all of them are to be there
 

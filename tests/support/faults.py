@@ -455,7 +455,7 @@ def sweep(tools, plan, numbers, jobs=2, show=None, kind=Run):
 def count_of(tools, plan, kind=Run):
     """How often the scenario makes that call."""
     run = kind(tools, plan_at(plan, 10**9)).go()
-    assert not run.problems, f"without a fault: {run.problems}\n{run.log[-3000:]}"
+    assert not run.problems and run.process.returncode == 0, f"without a fault: {run.problems}, {run.process.returncode}\n{run.log[-3000:]}"
     count = run.count
     run.finish()
     return count

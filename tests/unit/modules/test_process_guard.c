@@ -111,30 +111,48 @@ static void scatter_to(const char *fifo)
     }
 }
 
-/* The hub here is a process between us and the child. It is killed, or ends without a word. */
+/* The hub here is a process between us and the child. It is killed, or ends without a word. With a copy of it
+ * there is a process that has all its descriptors and lives on, as when a plugin forks. */
+static void dies(int signal_number, bool has_copy)
+{
+    char fifo[64];
+    int ends[2];
+    pid_t copy = 0;
+    make_fifo(fifo, sizeof fifo);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    pid_t hub = fork();
+    if (hub == 0) {
+        (void)signal(SIGSEGV, SIG_DFL);
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* should this test fail */
+        scatter_to(fifo);
+        copy = has_copy ? fork() : getpid();
+        if (copy != 0 && write(ends[1], &copy, sizeof copy) != sizeof copy) {
+            _exit(1);
+        }
+        wait_for_ever();
+    }
+    int fd = open(fifo, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    await_scattered(fd);
+    assert_int_equal(read(ends[0], &copy, sizeof copy), sizeof copy);
+    assert_int_equal(kill(hub, signal_number), 0);
+    assert_int_equal(waitpid(hub, NULL, 0), hub);
+    await_end(fd);
+    assert_true(!has_copy || kill(copy, SIGKILL) == 0);
+    (void)close(fd);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    assert_int_equal(unlink(fifo) | rmdir(folder), 0);
+}
+
 static void leaves_nothing_when_the_hub_dies(void **state)
 {
     (void)state;
     static const int SIGNALS[] = {SIGKILL, SIGTERM, SIGSEGV};
     for (size_t i = 0; i < sizeof SIGNALS / sizeof SIGNALS[0]; i++) {
-        char fifo[64];
-        make_fifo(fifo, sizeof fifo);
-        pid_t hub = fork();
-        if (hub == 0) {
-            (void)signal(SIGSEGV, SIG_DFL);
-            (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* should this test fail */
-            scatter_to(fifo);
-            wait_for_ever();
-        }
-        int fd = open(fifo, O_RDONLY | O_CLOEXEC);
-        assert_true(fd >= 0);
-        await_scattered(fd);
-        assert_int_equal(kill(hub, SIGNALS[i]), 0);
-        assert_int_equal(waitpid(hub, NULL, 0), hub);
-        await_end(fd);
-        (void)close(fd);
-        assert_int_equal(unlink(fifo) | rmdir(folder), 0);
+        dies(SIGNALS[i], false);
     }
+    dies(SIGKILL, true);
 }
 
 /* The guard has no hold on the pipes: their ends are the child's. */

@@ -482,13 +482,20 @@ static const hub_entry *find_uri(const hub_exposure *exposure, hub_revision revi
 const hub_entry *hub_exposure_find(const hub_exposure *exposure, hub_revision revision,
                                    hub_kind kind, hub_str exposed)
 {
-    const base_name *name = base_find_name(exposure->base, kind, exposed);
     if (base_is_uri(kind)) {
-        return find_uri(exposure, revision, kind, name, exposed);
+        const base_name *uri = base_find_name(exposure->base, kind, exposed);
+        return find_uri(exposure, revision, kind, uri, exposed);
     }
-    return name != NULL && name->holder != NULL
-               ? get_shown(shown_in(exposure, revision, kind), name->holder)
-               : NULL;
+    hub_shown *shown = shown_in(exposure, revision, kind);
+    const hub_entry **recent = hub_shown_recent(shown, exposed);
+    if (*recent != NULL && hub_str_eq((*recent)->exposed, exposed)) {
+        return *recent;
+    }
+    const base_name *name = base_find_name(exposure->base, kind, exposed);
+    const hub_entry *entry =
+        name != NULL && name->holder != NULL ? get_shown(shown, name->holder) : NULL;
+    *recent = entry != NULL ? entry : *recent;
+    return entry;
 }
 
 hub_str hub_exposure_tool_definition(const hub_exposure *exposure, hub_revision revision,

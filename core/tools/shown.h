@@ -39,6 +39,9 @@ typedef struct hub_shown_table {
     hub_kept_pages *kept; /* borrowed; NULL: pages are not kept */
 } hub_shown_table;
 
+/* Of so many names it is kept where they lead. */
+enum { HUB_SHOWN_RECENT = 8 };
+
 typedef struct hub_shown {
     unsigned refs;
     hub_kind kind;
@@ -53,6 +56,8 @@ typedef struct hub_shown {
     hub_shown_kept *kept;               /* pages */
     /* What is left in each revision, which it holds; NULL: all of it. */
     struct hub_shown *narrowed[HUB_REVISIONS];
+    /* Entries of tools and prompts that were found by their names last: hub_shown_recent. */
+    const hub_entry *recent[HUB_SHOWN_RECENT];
     UT_hash_handle hh;
 } hub_shown;
 
@@ -70,6 +75,14 @@ HUB_MUST_CHECK hub_err hub_shown_get(hub_shown_table *table, hub_kind kind,
 static inline hub_shown *hub_shown_in(hub_shown *shown, hub_revision revision)
 {
     return shown->narrowed[revision] != NULL ? shown->narrowed[revision] : shown;
+}
+
+/* Where the entry that has a name is kept once it was looked up; NULL, or the entry of another name: it is
+ * not. A list never changes and holds its entries, so whoever finds the name there need look no further. */
+static inline const hub_entry **hub_shown_recent(hub_shown *shown, hub_str exposed)
+{
+    size_t last = exposed.len > 0 ? (unsigned char)exposed.ptr[exposed.len - 1] : 0;
+    return &shown->recent[(exposed.len + last) % HUB_SHOWN_RECENT];
 }
 
 /* Whether an item is to be shown. */

@@ -71,6 +71,16 @@ class ProtocolErrors(HubTest):
             self.assertEqual(answer.code, INVALID_PARAMS, params)
         self.assertEqual(client.call("alpha__one").result["structuredContent"]["tool"], "one")
 
+    def test_a_name_may_have_escapes(self):
+        client = self.modern(toolsets=TOOLSETS)
+        spellings = ["alpha__one", "\\u0061lpha__one", "alpha\\u005f_one", "alpha__on\\u0065", "alpha__one"]
+        for _ in range(2):  # where a name leads is kept: however it is written, it is one name
+            for spelling in spellings:
+                answer = client.request_raw("tools/call", f'"name":"{spelling}"')
+                self.assertEqual(answer.result["structuredContent"]["tool"], "one", spelling)
+            for spelling in ("alpha__o\\u006fne", "alpha__one\\u0000", "\\\\u0061lpha__one"):
+                self.assertEqual(client.request_raw("tools/call", f'"name":"{spelling}"').code, INVALID_PARAMS, spelling)
+
     def test_null_is_no_arguments(self):  # some clients write it
         client = self.modern(toolsets=TOOLSETS)
         answer = client.request_raw("tools/call", '"name":"alpha__one","arguments":null')

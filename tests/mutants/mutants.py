@@ -442,6 +442,20 @@ MUTANTS = [
         "test_exposure_veil",
     ),
     Mutant(
+        "routes_of_all_revisions_are_kept_together",
+        "core/tools/exposure.c",
+        "    const hub_entry **recent = hub_shown_recent(shown, exposed);",
+        "    const hub_entry **recent = hub_shown_recent(exposure->shown[kind], exposed);",
+        "test_recent",
+    ),
+    Mutant(
+        "routes_are_kept_by_the_end_of_a_name",
+        "core/tools/exposure.c",
+        "    if (*recent != NULL && hub_str_eq((*recent)->exposed, exposed)) {",
+        "    if (*recent != NULL && (*recent)->exposed.len == exposed.len) {",
+        "test_recent",
+    ),
+    Mutant(
         "what_plain_rules_let_pass_is_not_judged_when_it_was_held",
         "core/hub/kernel/way.c",
         "        gate->held(call, way);\n",

@@ -315,6 +315,35 @@ static void test_clean(void **state)
     hub_framing_clean(text, 0);
 }
 
+/* Of every length, wherever it lies: each byte that is a line end becomes a space, and no other changes. */
+static void test_clean_every_byte(void **state)
+{
+    (void)state;
+    enum { LONGEST = 150, PLACES = 3 };
+    static const char NEIGHBOURS[] = "\t\x0b\x1f \"a\x7f\x80\x8a\x8d\xff";
+    char room[PLACES + LONGEST + 1];
+    hub_framing framing = {.kind = HUB_FRAMING_LINES};
+    for (size_t len = 1; len <= LONGEST; len++) {
+        char *text = room + len % PLACES;
+        for (size_t at = 0; at < len; at++) {
+            hub_framed framed;
+            hub_str part = {.ptr = text, .len = len};
+            char neighbour = NEIGHBOURS[(len + at) % (sizeof NEIGHBOURS - 1)];
+            memset(text, neighbour, len + 1);
+            hub_framing_wrap(&framing, &part, 1, &framed);
+            assert_false(hub_framing_needs_cleaning(&framed));
+            text[at] = at % 2 == 0 ? '\n' : '\r';
+            text[len] = '\n'; /* which is not its own */
+            assert_true(hub_framing_needs_cleaning(&framed));
+            hub_framing_clean(text, len);
+            for (size_t i = 0; i < len; i++) {
+                assert_int_equal(text[i], i == at ? ' ' : neighbour);
+            }
+            assert_int_equal(text[len], '\n');
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +356,7 @@ int main(void)
         cmocka_unit_test(test_wrap_as_many_parts_as_there_may_be),
         cmocka_unit_test(test_one_line_end_in_a_large_part),
         cmocka_unit_test(test_clean),
+        cmocka_unit_test(test_clean_every_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,12 +106,21 @@ void hub_buf_add_char(hub_buf *buf, char c)
 
 void hub_buf_add_u64(hub_buf *buf, uint64_t number)
 {
-    char digits[20]; /* 2^64 - 1 has as many */
+    static const char PAIRS[] = "0001020304050607080910111213141516171819"
+                                "2021222324252627282930313233343536373839"
+                                "4041424344454647484950515253545556575859"
+                                "6061626364656667686970717273747576777879"
+                                "8081828384858687888990919293949596979899";
+    char digits[HUB_U64_DIGITS];
     size_t at = sizeof digits;
-    do {
-        digits[--at] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
+    for (; number >= 10; number /= 100) {
+        const char *pair = PAIRS + number % 100 * 2;
+        digits[--at] = pair[1];
+        digits[--at] = pair[0];
+    }
+    if (number > 0 || at == sizeof digits) {
+        digits[--at] = (char)('0' + number);
+    }
     hub_buf_add(buf, (hub_str){.ptr = digits + at, .len = sizeof digits - at});
 }
 

@@ -18,6 +18,8 @@ typedef struct hub_buf {
     hub_err failed; /* HUB_OK, HUB_ELIMIT or HUB_ENOMEM: sticky until hub_buf_clear */
 } hub_buf;
 
+enum { HUB_U64_DIGITS = 20 }; /* 2^64 - 1 has as many */
+
 /* An empty buffer that may grow to `max_bytes`. Allocates nothing. */
 void hub_buf_init(hub_buf *buf, size_t max_bytes);
 

@@ -155,6 +155,22 @@ static size_t write_direct(hub_stream *stream, const hub_framed *message)
     return done > 0 ? (size_t)done : 0; /* an error shows again when the rest is flushed */
 }
 
+/* Copy a message from byte `skip` on. */
+static void copy_rest(char *to, const hub_framed *message, size_t skip)
+{
+    size_t i = 0;
+    for (; i < message->count && skip >= message->parts[i].len; i++) {
+        skip -= message->parts[i].len;
+    }
+    for (; i < message->count; i++, skip = 0) {
+        hub_str part = message->parts[i];
+        if (part.len > 0) {
+            memcpy(to, part.ptr + skip, part.len - skip);
+            to += part.len - skip;
+        }
+    }
+}
+
 /* Queue a message from byte `skip` on. `is_clean`: hub_framing_needs_cleaning() has said no. */
 static hub_err queue_rest(hub_stream *stream, const hub_framed *message, size_t skip, bool is_clean)
 {
@@ -166,21 +182,13 @@ static hub_err queue_rest(hub_stream *stream, const hub_framed *message, size_t 
     if (hub_stream_settle(stream, message->total_bytes - skip) != HUB_OK) {
         return HUB_ELIMIT;
     }
-    char *at = hub_buf_reserve(&stream->out, message->total_bytes - skip);
+    size_t len = message->total_bytes - skip;
+    char *at = hub_buf_reserve(&stream->out, len);
     if (at == NULL) {
         stream->out.failed = HUB_OK;
         return HUB_ENOMEM;
     }
-    size_t len = 0;
-    for (size_t i = 0; i < message->count; i++) {
-        hub_str part = message->parts[i];
-        size_t from = skip < part.len ? skip : part.len;
-        skip -= from;
-        if (part.len > from) {
-            memcpy(at + len, part.ptr + from, part.len - from);
-            len += part.len - from;
-        }
-    }
+    copy_rest(at, message, skip);
     if (message->is_line && !is_clean) {
         hub_framing_clean(at, len - 1); /* but for the newline that ends it */
     }

@@ -339,18 +339,23 @@ static inline char *put(char *at, hub_str text)
     return at + text.len;
 }
 
-/* Append a request up to its params: all pieces but the id at once, for each call has them. */
+/* Append a request up to its params: room is made once, for each call has them. */
 static void add_head(const hub_upstream_request *request, bool has_params, hub_buf *out)
 {
-    hub_buf_add(out, HUB_STR("{\"jsonrpc\":\"2.0\",\"id\":"));
-    hub_buf_add_u64(out, request->id);
-    char *begin = hub_buf_reserve(out, request->method.len + sizeof ",\"method\":\"\",\"params\":");
-    if (begin != NULL) {
-        char *at = put(begin, HUB_STR(",\"method\":\""));
-        at = put(at, request->method);
-        at = has_params ? put(at, HUB_STR("\",\"params\":")) : put(at, HUB_STR("\""));
-        out->len += (size_t)(at - begin);
+    const hub_str begin = HUB_STR("{\"jsonrpc\":\"2.0\",\"id\":");
+    size_t most = sizeof "{\"jsonrpc\":\"2.0\",\"id\":,\"method\":\"\",\"params\":";
+    char *at = hub_buf_reserve(out, most + HUB_U64_DIGITS + request->method.len);
+    if (at == NULL) {
+        return;
     }
+    (void)put(at, begin);
+    out->len += begin.len;
+    hub_buf_add_u64(out, request->id);
+    char *rest = out->ptr + out->len;
+    at = put(rest, HUB_STR(",\"method\":\""));
+    at = put(at, request->method);
+    at = has_params ? put(at, HUB_STR("\",\"params\":")) : put(at, HUB_STR("\""));
+    out->len += (size_t)(at - rest);
 }
 
 size_t hub_dialect_request(const hub_upstream_request *request, hub_buf *scratch,

@@ -130,6 +130,9 @@ bool hub_json_string_is(hub_str raw, hub_str text)
         return false; /* decoding never makes a string longer */
     }
     hub_str rest = inner(raw);
+    if (text.len > 0 && *rest.ptr != *text.ptr && *rest.ptr != '\\') { /* most that are not it */
+        return false;
+    }
     hub_str piece;
     char scratch[4];
     while (next_piece(&rest, scratch, &piece)) {
@@ -176,8 +179,23 @@ static void add_plain(hub_buf *out, hub_str text)
     }
 }
 
+/* Whether fewer than 16 bytes are plain, by two loads, which may overlap. May deny it wrongly. */
+static bool is_short_plain(hub_str text)
+{
+    if (text.len >= 8) {
+        return hub_json_all_plain(hub_load8(text.ptr)) &&
+               hub_json_all_plain(hub_load8(text.ptr + text.len - 8));
+    }
+    return text.len >= 4 && hub_json_all_plain((uint64_t)hub_load4(text.ptr) << 32 |
+                                               hub_load4(text.ptr + text.len - 4));
+}
+
 void hub_json_add_string(hub_buf *out, hub_str text)
 {
+    if (text.len < 16 && is_short_plain(text)) { /* as names are */
+        add_plain(out, text);
+        return;
+    }
     const char *at = text.len > 0 ? text.ptr : "";
     const char *end = at + text.len;
     const char *run = at; /* what is valid as it is and not yet appended */

@@ -8,6 +8,8 @@
 
 #include "base/buf.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static void assert_content(const hub_buf *buf, const char *text)
@@ -38,6 +40,27 @@ static void test_appending(void **state)
     assert_null(buf.ptr);
     hub_buf_add(&buf, HUB_STR("again"));
     assert_content(&buf, "again");
+    hub_buf_fini(&buf);
+}
+
+/* Around each power of ten, and with each pair of digits. */
+static void test_numbers(void **state)
+{
+    (void)state;
+    char want[HUB_U64_DIGITS + 1];
+    hub_buf buf;
+    hub_buf_init(&buf, 1000);
+    for (uint64_t power = 1;; power *= 10) {
+        for (uint64_t number = power - 1; number <= power + 100; number++) {
+            hub_buf_clear(&buf);
+            hub_buf_add_u64(&buf, number);
+            (void)snprintf(want, sizeof want, "%" PRIu64, number);
+            assert_content(&buf, want);
+        }
+        if (power > UINT64_MAX / 10) {
+            break;
+        }
+    }
     hub_buf_fini(&buf);
 }
 
@@ -209,6 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_appending),
+        cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_the_maximum),
         cmocka_unit_test(test_the_maximum_of_texts),
         cmocka_unit_test(test_growth_ends_at_the_maximum),

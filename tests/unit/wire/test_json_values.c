@@ -235,6 +235,34 @@ static void writes_strings(void **state)
     assert_text(appended(), "\"\"");
 }
 
+/* Whatever stands at whichever place of a short text: as in front of a long one. */
+static void writes_short_strings(void **state)
+{
+    (void)state;
+    enum { LONGEST = 18, MORE = 32 };
+    static const unsigned char BYTES[] = {'"', '\\', 0,    '\n', 0x1f, ' ',
+                                          '!', '~',  0x7f, 0x80, 0xff};
+    char bytes[LONGEST + MORE];
+    hub_buf want;
+    hub_buf_init(&want, 1024);
+    for (size_t len = 1; len <= LONGEST; len++) {
+        for (size_t i = 0; i < len * sizeof BYTES; i++) {
+            memset(bytes, 'a', sizeof bytes);
+            bytes[i % len] = (char)BYTES[i / len];
+            hub_buf_clear(&want);
+            hub_json_add_string(&want, (hub_str){.ptr = bytes, .len = len + MORE});
+            want.len -= MORE + 1;
+            hub_buf_add_char(&want, '"');
+            hub_str text = copy_exact((hub_str){.ptr = bytes, .len = len});
+            hub_buf_clear(&out);
+            hub_json_add_string(&out, text);
+            assert_true(hub_str_eq(appended(), hub_buf_str(&want)));
+            free_exact(text);
+        }
+    }
+    hub_buf_fini(&want);
+}
+
 static void writes_objects_and_arrays(void **state)
 {
     (void)state;
@@ -400,6 +428,7 @@ int main(void)
         TEST(compares_only_strings),
         TEST(reports_a_full_buffer),
         TEST(writes_strings),
+        TEST(writes_short_strings),
         TEST(writes_objects_and_arrays),
         TEST(round_trips_every_code_point),
         TEST(round_trips_random_text),

@@ -394,9 +394,10 @@ def shape(answer):
 
 
 CAUSES = {
-    # Libraries that cannot start do not say why.
+    # Libraries that cannot start do not say why, nor does the dynamic linker of each thing.
     "malloc": [
         "memory",
+        "cannot create shared object descriptor",
         "libwebsockets cannot be",
         "libwebsockets does not take",
         "the operating system refused",

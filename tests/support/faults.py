@@ -324,7 +324,8 @@ class Run:
     @property
     def count(self):
         found = re.search(r" of (\d+)", self.fault_log.read_text(encoding="utf-8"))
-        return int(found[1]) if found else 0
+        assert found, f"it was left without being taken apart, and so without a count\n{self.log[-3000:]}"
+        return int(found[1])
 
     def differences(self, usual):
         """What was asked and not answered as usual."""

@@ -3,6 +3,10 @@
 
 #include "base/library.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
 #define FUNCTION(name)                                                                             \
     {                                                                                              \
         "curl_" #name, offsetof(hub_curl_library, name)                                            \
@@ -40,4 +44,22 @@ hub_err hub_curl_library_load(const hub_curl_library **ret_library, hub_error *r
     is_loaded = err == HUB_OK;
     *ret_library = &library;
     return err;
+}
+
+void hub_curl_tell(const hub_curl_library *curl, CURL *easy, CURLcode code, const char *said,
+                   char *out, size_t cap)
+{
+    char host[256];
+    char port[8];
+    long error = 0;
+    if (code == CURLE_COULDNT_CONNECT) {
+        (void)curl->easy_getinfo(easy, CURLINFO_OS_ERRNO, &error);
+    }
+    if (error != 0 && sscanf(said, "Failed to connect to %255s port %7[0-9]", host, port) == 2) {
+        (void)snprintf(out, cap, "%s port %s: %s%s", host, port, strerror((int)error),
+                       error == ECONNREFUSED ? ": is the server running, and is the port right?"
+                                             : "");
+    } else {
+        (void)snprintf(out, cap, "%s", said[0] != '\0' ? said : curl->easy_strerror(code));
+    }
 }

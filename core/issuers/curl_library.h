@@ -37,4 +37,9 @@ typedef struct hub_curl_library {
 HUB_MUST_CHECK hub_err hub_curl_library_load(const hub_curl_library **ret_library,
                                              hub_error *reterr);
 
+/* Why nothing came, in one short sentence. `said` is what libcurl says of it, or ""; where nobody was
+ * connected to, it would be long and lack the system's reason. */
+void hub_curl_tell(const hub_curl_library *curl, CURL *easy, CURLcode code, const char *said,
+                   char *out, size_t cap);
+
 #endif

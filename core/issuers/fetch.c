@@ -190,11 +190,10 @@ static void end(hub_fetch *fetch, CURLcode code)
         (void)snprintf(why, sizeof why,
                        "%s is an internal address, and the entry says `addresses: public`",
                        fetch->forbidden);
+    } else if (code != CURLE_OK && !hub_buf_ok(&fetch->body)) {
+        (void)snprintf(why, sizeof why, "the document is too large");
     } else if (code != CURLE_OK) {
-        (void)snprintf(why, sizeof why, "%s",
-                       !hub_buf_ok(&fetch->body) ? "the document is too large"
-                       : fetch->error[0] != '\0' ? fetch->error
-                                                 : fetcher->curl->easy_strerror(code));
+        hub_curl_tell(fetcher->curl, fetch->easy, code, fetch->error, why, sizeof why);
     } else {
         (void)snprintf(why, sizeof why, "it answers with status %ld", status);
     }

@@ -97,8 +97,9 @@ hub_err hub_download_run(const hub_download *download, long *ret_status, hub_err
     } else if (at.is_refused) {
         err = hub_fail(reterr, HUB_ESYSTEM, "%.200s: it cannot be stored", download->url);
     } else if (code != CURLE_OK) {
-        err = hub_fail(reterr, HUB_EUNAVAILABLE, "%.200s: %s", download->url,
-                       why[0] != '\0' ? why : at.curl->easy_strerror(code));
+        char told[CURL_ERROR_SIZE + 64];
+        hub_curl_tell(at.curl, at.easy, code, why, told, sizeof told);
+        err = hub_fail(reterr, HUB_EUNAVAILABLE, "%.200s: %s", download->url, told);
     }
     at.curl->easy_cleanup(at.easy);
     return err;

@@ -174,6 +174,9 @@ class FromTheRegistry(HubTest):
         self.assertEqual((done.returncode, "not https" in done.stderr), (UNREACHABLE, True), done.stderr)
         done = self.cli("search", "x", "--registry", self.url + "/elsewhere", modules=False)
         self.assertEqual((done.returncode, "status 404" in done.stderr), (UNREACHABLE, True), done.stderr)
+        done = self.cli("search", "x", "--registry", "http://127.0.0.1:1", modules=False)
+        self.assertEqual((done.returncode, "127.0.0.1 port 1: Connection refused: is the server running, and is the port right?" in done.stderr),
+                         (UNREACHABLE, True), done.stderr)
 
     def test_npm_with_a_secret(self):
         done = self.add("io.modelcontextprotocol.anonymous/brave-search@1.0.2", "--yes", "--input", "BRAVE_API_KEY=k$1")

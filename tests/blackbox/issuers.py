@@ -328,6 +328,9 @@ class Keys(Issued):
         self.assertEqual((reply.status, reply.header("retry-after")), (503, "2"))
         server.hub.wait_log("issuer.unreachable")
         self.assertEqual(len(self.provider.asked), 3)  # each place once
+        server = self.serve(issuer={"jwks": "http://127.0.0.1:1/keys"})
+        self.assertEqual(self.status(server, self.provider.token()), 503)
+        self.assertSays(server.hub.wait_log("issuer.unreachable"), "127.0.0.1 port 1: Connection refused: is the server running")
 
     def test_metadata_of_somebody_else(self):
         for metadata in ({"issuer": self.provider.issuer + "/"}, {"issuer": 5}, {"jwks_uri": "http://192.0.2.1/keys"}, {"jwks_uri": "file:///etc/passwd"}):

@@ -222,9 +222,22 @@ class Proxies(Network):
         upstream = self.upstream()
         client = self.start(upstream.url, {"HTTP_PROXY": proxy.url})
         self.assertEqual(client.own_names(), [])
-        client.hub.wait_log("cannot reach")
-        self.assertSays(client.hub.log, str(proxy.port))
+        line = client.hub.wait_log("cannot reach")
+        self.assertSays(line, f"{upstream.url}: proxy 127.0.0.1 port {proxy.port}: Connection refused: is that proxy running")
         self.assertEqual(upstream.requests, [])
+
+
+class Nobody(Network):
+    def test_says_what_the_system_says_and_what_to_look_at(self):
+        """One short sentence: libcurl's would name the address once more, and how long it took."""
+        upstream = self.upstream()
+        upstream.close()
+        for scheme in ("http", "ws"):
+            url = upstream.url.replace("http:", scheme + ":")
+            client = self.start(url)
+            self.assertEqual(client.call("up__echo").tool_error["message"],
+                             f'toolset "up": cannot reach {url}: Connection refused: is the server running, and is the port right?')
+            client.hub.finish()
 
 
 class Names(Network):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http_internal.h"
+#include "url.h"
 
 #include <patchbay/address.h>
 
@@ -9,6 +10,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -85,17 +87,40 @@ static const char *meaning_of(const http_request *request, CURLcode code)
     return http_request_failure(request, (int)code);
 }
 
-/* The system's reason, which libcurl's words for this leave out; NULL when there is none. */
-static const char *reason_of(const http_request *request, CURLcode code)
+/* The system's reason for no connection, which libcurl's words leave out; 0: there is none. */
+static int errno_of(const http_request *request, CURLcode code)
 {
     long error = request->socket_error; /* libcurl is not told of it */
-    if (code != CURLE_COULDNT_CONNECT) {
-        return NULL;
+    if (code != CURLE_COULDNT_CONNECT || request->forbidden[0] != '\0') {
+        return 0;
     }
     if (error == 0) {
         (void)curl_easy_getinfo(request->easy, CURLINFO_OS_ERRNO, &error);
     }
-    return error != 0 ? strerror((int)error) : NULL;
+    return (int)error;
+}
+
+enum { HOST_BYTES = 256, PORT_BYTES = 8 };
+
+/* The system's reason alone, since the address is named already, and what to look at. Who could not be
+ * connected to may be a proxy, which libcurl's words name. */
+static void tell_unconnected(const http_request *request, int error, char *out, size_t cap)
+{
+    char host[HOST_BYTES];
+    char port[PORT_BYTES];
+    char *address = NULL;
+    (void)curl_easy_getinfo(request->easy, CURLINFO_EFFECTIVE_URL, &address);
+    int is_named =
+        sscanf(request->error, "Failed to connect to %255s port %7[0-9]", host, port) == 2;
+    if (is_named && address != NULL && !url_leads_to(address, host, port)) {
+        (void)snprintf(out, cap, "proxy %s port %s: %s%s", host, port, strerror(error),
+                       error == ECONNREFUSED ? ": is that proxy running, and is its port right?"
+                                             : "");
+    } else {
+        (void)snprintf(out, cap, "%s%s", strerror(error),
+                       error == ECONNREFUSED ? ": is the server running, and is the port right?"
+                                             : "");
+    }
 }
 
 static void report(http_request *request, CURLcode code)
@@ -103,9 +128,12 @@ static void report(http_request *request, CURLcode code)
     http_request_events events = request->events;
     void *ctx = request->ctx;
     char text[CURL_ERROR_SIZE + 192];
-    const char *reason = reason_of(request, code);
-    (void)snprintf(text, sizeof text, "%s%s%s%s", meaning_of(request, code),
-                   reason != NULL ? ": " : "", reason != NULL ? reason : "", advice_on(code));
+    int error = errno_of(request, code);
+    if (error != 0) {
+        tell_unconnected(request, error, text, sizeof text);
+    } else {
+        (void)snprintf(text, sizeof text, "%s%s", meaning_of(request, code), advice_on(code));
+    }
     events.on_end(ctx, outcome_of(request, code), text);
 }
 

@@ -111,3 +111,24 @@ int url_same_origin(const char *a, const char *b)
     free(right);
     return is_same;
 }
+
+int url_leads_to(const char *url, const char *host, const char *port)
+{
+    CURLU *parsed = NULL;
+    if (parse(url, &parsed) != CURLUE_OK) {
+        return 0;
+    }
+    char *its_host = get(parsed, CURLUPART_HOST);
+    char *its_port = get(parsed, CURLUPART_PORT);
+    size_t len = strlen(host);
+    int is_so = its_host != NULL && its_port != NULL && strcmp(its_port, port) == 0;
+    if (is_so && its_host[0] == '[') {
+        is_so = strncmp(its_host + 1, host, len) == 0 && its_host[1 + len] == ']';
+    } else if (is_so) {
+        is_so = strcasecmp(its_host, host) == 0;
+    }
+    curl_free(its_host);
+    curl_free(its_port);
+    curl_url_cleanup(parsed);
+    return is_so;
+}

@@ -22,4 +22,7 @@ char *url_dup_resolved(const char *base, const char *reference);
 /* Whether scheme, host and port are the same (RFC 6454). */
 int url_same_origin(const char *a, const char *b);
 
+/* Whether it leads to that host and port; `host` of IPv6 is without brackets. */
+int url_leads_to(const char *url, const char *host, const char *port);
+
 #endif

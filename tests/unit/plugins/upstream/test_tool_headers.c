@@ -295,6 +295,28 @@ static void test_origins(void **state)
     }
 }
 
+/* Who could not be connected to is the server, and no proxy. */
+static void test_leads_to(void **state)
+{
+    static const struct {
+        const char *url;
+        const char *host;
+        const char *port;
+        int does;
+    } PLACES[] = {
+        {"http://h:8/a", "h", "8", 1},      {"http://H:8/a", "h", "8", 1},
+        {"http://h/a", "h", "80", 1},       {"https://h/a", "h", "443", 1},
+        {"http://h:8/a", "h", "9", 0},      {"http://h:8/a", "hh", "8", 0},
+        {"http://hh:8/a", "h", "8", 0},     {"http://[::1]:8/a", "::1", "8", 1},
+        {"http://[::1]:8/a", "::", "8", 0}, {"nonsense:", "h", "8", 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof PLACES / sizeof PLACES[0]; i++) {
+        assert_int_equal(url_leads_to(PLACES[i].url, PLACES[i].host, PLACES[i].port),
+                         PLACES[i].does);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,7 +325,7 @@ int main(void)
         cmocka_unit_test(test_most_parameters), cmocka_unit_test(test_cost),
         cmocka_unit_test(test_cost_of_depth),   cmocka_unit_test(test_a_parameter_twice),
         cmocka_unit_test(test_many_tools),      cmocka_unit_test(test_urls),
-        cmocka_unit_test(test_origins),
+        cmocka_unit_test(test_origins),         cmocka_unit_test(test_leads_to),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

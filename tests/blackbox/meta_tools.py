@@ -379,6 +379,8 @@ class Wanted(HubTest):
         result = self.meta_call(client, "enable_toolset", toolset="up")
         self.assertEqual((result["ok"], result["ready"]), (True, False))
         self.assertSays(result["message"], "already enabled", "no such file")
+        self.assertEqual(result["message"].count('toolset "up"'), 1, result["message"])  # it is not named again in the reason
+        self.assertEqual(result["message"].count("cannot"), 1, result["message"])
         come()
         result = self.meta_call(client, "enable_toolset", toolset="up")
         self.assertNotIn("ready", result)

@@ -25,10 +25,11 @@ typedef struct hub_manager hub_manager;
 
 /* What became of one toolset of a batch. */
 typedef struct hub_manager_result {
-    hub_str toolset;   /* as asked for, trimmed */
-    hub_err err;       /* HUB_OK, or HUB_EINVAL (empty name), HUB_ENOTFOUND, HUB_EDENIED, HUB_ELIMIT
+    hub_str toolset; /* as asked for, trimmed */
+    hub_err err;     /* HUB_OK, or HUB_EINVAL (empty name), HUB_ENOTFOUND, HUB_EDENIED, HUB_ELIMIT
                     (max_active), HUB_EUNAVAILABLE (its module cannot be made), … */
-    hub_error why;     /* when err is not HUB_OK, or is_down */
+    hub_error
+        why; /* when err is not HUB_OK; is_down: the reason alone, without the toolset's name */
     size_t tool_count; /* exposed ones */
     bool is_unchanged; /* it was what it should be: active already, or not active */
     bool is_starting;  /* active, but its upstream has not answered yet */

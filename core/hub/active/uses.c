@@ -33,8 +33,7 @@ static void on_known(hub_catalog_waiter *waiter, hub_err err, hub_str reason)
     hub_operation *operation = item->operation;
     hub_manager_result *result = &operation->results[item - operation->items];
     if (err != HUB_OK) {
-        (void)hub_fail(&result->why, err, "toolset \"%s\" cannot be reached: " HUB_STR_FMT,
-                       hub_toolset_key(item->toolset), HUB_STR_ARG(reason));
+        (void)hub_fail(&result->why, err, HUB_STR_FMT, HUB_STR_ARG(reason));
         result->is_down = true;
     }
     item->waiting = false;
@@ -146,7 +145,8 @@ void manager_admit_again(hub_operation *operation, size_t at, size_t active)
     hub_err err = manager_admit(operation->manager, result->toolset, active, &why);
     if (err != HUB_OK && result->is_down) {
         hub_error down = result->why;
-        result->err = hub_fail(&result->why, err, "%s; %s", down.text, why.text);
+        result->err = hub_fail(&result->why, err, "toolset \"%s\" cannot be reached: %s; %s",
+                               hub_toolset_key(toolset), down.text, why.text);
     } else if (err != HUB_OK) {
         result->err = err;
         result->why = why;

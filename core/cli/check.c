@@ -9,6 +9,7 @@
 #include "cli/reach.h"
 #include "cli/rows.h"
 #include "cli/waiting.h"
+#include "hub/active/startup.h"
 #include "hub/audit/audit.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/toolset.h"
@@ -144,7 +145,7 @@ static void on_bad(void *ctx, const hub_toolset *toolset, const char *reason)
     cli_complain("%s%s%s", source != NULL ? source : "", source != NULL ? ": " : "", reason);
 }
 
-static void on_misnamed(void *ctx, const char *reason)
+static void on_doubt(void *ctx, const char *reason)
 {
     (void)ctx;
     cli_complain("warning: %s", reason);
@@ -243,13 +244,14 @@ static int check_all(cli_options *options, bool *ret_is_usable)
         check_audit(&cli_local_config(local)->settings.audit, &status);
         check_state_key(&cli_local_config(local)->settings.state, &status);
         hub_orchestrator_check(cli_local_hub(local), on_bad, &status);
-        hub_misnamed_in_policies(cli_local_hub(local), on_misnamed, NULL);
+        hub_misnamed_in_policies(cli_local_hub(local), on_doubt, NULL);
         if (!options->connect) { /* else more is known later */
             complain_of_overrides(cli_local_hub(local));
         }
     }
     if (status == EXIT_OK) {
-        hub_misnamed_at_start(cli_local_hub(local), on_misnamed, NULL);
+        hub_misnamed_at_start(cli_local_hub(local), on_doubt, NULL);
+        hub_startup_crowded(cli_local_hub(local), on_doubt, NULL);
         (options->json ? report_counts : report_good)(&cli_local_config(local)->settings);
     }
     cli_local_close(local);

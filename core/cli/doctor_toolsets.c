@@ -2,6 +2,7 @@
 #include "cli/doctor.h"
 
 #include "cli/probe.h"
+#include "hub/active/startup.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/toolset.h"
 #include "hub/report/misnamed.h"
@@ -46,7 +47,7 @@ static void on_bad(void *ctx, const hub_toolset *toolset, const char *reason)
     keep(ctx, hub_toolset_key(toolset), said.text);
 }
 
-static void on_misnamed(void *ctx, const char *reason)
+static void on_doubt(void *ctx, const char *reason)
 {
     keep(ctx, "?", reason); /* no key of a toolset */
 }
@@ -61,8 +62,9 @@ static int look(void *ctx, cli_probe *probe)
     int status = cli_local_open(to->options, false, &local);
     if (status == EXIT_OK) {
         hub_orchestrator_check(cli_local_hub(local), on_bad, to);
-        hub_misnamed_in_policies(cli_local_hub(local), on_misnamed, to);
-        hub_misnamed_at_start(cli_local_hub(local), on_misnamed, to);
+        hub_misnamed_in_policies(cli_local_hub(local), on_doubt, to);
+        hub_misnamed_at_start(cli_local_hub(local), on_doubt, to);
+        hub_startup_crowded(cli_local_hub(local), on_doubt, to);
     }
     cli_local_close(local);
     return status;

@@ -8,6 +8,7 @@
 #include "hub/kernel/profile.h"
 #include "hub/kernel/toolset.h"
 #include "hub/report/describe.h"
+#include "hub/report/kept_out.h"
 #include "hub/report/misnamed.h"
 #include "hub/report/unknown.h"
 #include "modules/module_list.h"
@@ -146,37 +147,24 @@ static void on_tried(void *ctx, const hub_manager_result *result)
     }
 }
 
-/* Whether policies let it be active; else what they say goes to *ret_why. */
-static bool is_admitted(const hub_profile *profile, const hub_toolset *toolset, hub_error *ret_why)
-{
-    hub_str key = hub_str_of(hub_toolset_key(toolset));
-    size_t active = hub_manager_active_count(hub_manager_of(hub_profile_audience(profile)));
-    const hub_policy_rules *both[] = {&hub_settings_of(hub_profile_hub(profile))->policy,
-                                      &hub_profile_settings_of(profile)->policy};
-    return hub_policy_admit_toolset(both[0], key, active, ret_why) == HUB_OK &&
-           hub_policy_admit_toolset(both[1], key, active, ret_why) == HUB_OK;
-}
-
 /* Why a toolset is not active. */
 static void add_inactive(hub_profile *profile, const hub_toolset *toolset, hub_buf *out)
 {
     const hub_toolset_settings *settings = hub_toolset_settings_of(toolset);
     const char *key = hub_toolset_key(toolset);
-    hub_error why = {.code = HUB_OK};
+    hub_buf why;
+    hub_buf_init(&why, HUB_LIMIT_REASON_BYTES);
+    hub_err kept = settings->enabled ? hub_kept_out(profile, hub_str_of(key), &why) : HUB_OK;
     if (!settings->enabled) {
         hub_buf_printf(out, "toolset \"%s\" is switched off (%s): `patchbay enable %s` ends that",
                        key, settings->source, key);
-    } else if (!is_admitted(profile, toolset, &why) && why.code == HUB_EDENIED) {
-        hub_buf_printf(out,
-                       "toolset \"%s\" is not active: it is denied by policy (policy.allow or "
-                       "policy.deny of the manifest or of its profile)",
-                       key);
-    } else if (why.code == HUB_ELIMIT) {
-        hub_buf_printf(out,
-                       "toolset \"%s\" is not active: policy.max_active is reached; "
-                       "--toolsets %s has it active alone",
-                       key, key);
-    } else if (hub_startup_wants(hub_profile_settings_of(profile), settings)) {
+    } else if (kept != HUB_OK) {
+        hub_buf_printf(out, "toolset \"%s\" is not active: " HUB_STR_FMT, key,
+                       HUB_STR_ARG(hub_buf_str(&why)));
+        if (kept == HUB_ELIMIT) {
+            hub_buf_printf(out, "; --toolsets %s has it active alone", key);
+        }
+    } else if (hub_profile_settings_want(hub_profile_settings_of(profile), settings)) {
         hub_error unusable = {.code = HUB_OK};
         search wanted = {.key = hub_str_of(key), .why = &unusable};
         hub_startup_try_again(profile, on_tried, &wanted);
@@ -186,6 +174,7 @@ static void add_inactive(hub_profile *profile, const hub_toolset *toolset, hub_b
         hub_buf_printf(out, "toolset \"%s\" is not active (%s): --toolsets %s makes it so", key,
                        settings->source, key);
     }
+    hub_buf_fini(&why);
 }
 
 /* Of a toolset that is active: how its tool is called, or what keeps it out, or that it has none. */

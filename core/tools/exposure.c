@@ -398,6 +398,15 @@ const hub_source *const *hub_exposure_sources(const hub_exposure *exposure, size
     return exposure->active.sources;
 }
 
+size_t hub_exposure_active_count(const hub_exposure *exposure)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < exposure->active.count; i++) {
+        count += !exposure->active.sources[i]->bare;
+    }
+    return count;
+}
+
 hub_catalog *hub_exposure_own_tools(const hub_exposure *exposure)
 {
     return exposure->active.own;

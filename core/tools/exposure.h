@@ -153,6 +153,10 @@ bool hub_exposure_would_show(const hub_exposure *exposure, const hub_source *sou
 
 /* The active toolsets in the order in which they became so; borrowed until the next change. */
 const hub_source *const *hub_exposure_sources(const hub_exposure *exposure, size_t *ret_count);
+
+/* How many of them are not the hub's own. */
+size_t hub_exposure_active_count(const hub_exposure *exposure);
+
 /* Those of the hub's own tools that are shown when `_meta` is active; NULL: none. Borrowed. */
 hub_catalog *hub_exposure_own_tools(const hub_exposure *exposure);
 

@@ -112,6 +112,25 @@ class List(HubTest):
         done = self.cli("list", "toolsets", toolsets=toolsets)
         self.assertRegex(done.stdout, r"gone +failed: .*patchbay-none")
 
+    def test_why_a_toolset_is_inactive(self):
+        """The line of the manifest that keeps it out; nothing where that is what was asked for."""
+        keys = ("one", "two", "three", "denied", "waits", "off")
+        toolsets = {key: fixture("x") for key in keys} | {"waits": fixture("x", active=False), "off": fixture("x", enabled=False)}
+        profiles = {"default": {}, "dev": {"policy": {"allow": ["one", "three"], "max_active": 1}}}
+        manifest = {"toolsets": toolsets, "policy": {"max_active": 2, "deny": ["denied"]}, "profiles": profiles}
+        full, dev = "policy.max_active (2) is reached", "profiles.dev.policy"
+        cases = {
+            "default": {"two": full, "denied": "denied by policy.deny"},
+            "dev": {"two": f"not in {dev}.allow", "three": f"{dev}.max_active (1) is reached", "denied": "denied by policy.deny",
+                    "waits": f"not in {dev}.allow"},
+        }
+        for profile, reasons in cases.items():
+            rows = self.rows("toolsets", "--profile", profile, manifest=manifest)
+            self.assertEqual({row["key"]: row["reason"] for row in rows if "reason" in row}, reasons)
+            for row in rows:
+                reason = reasons.get(row["key"])
+                self.assertEqual(row["state"] == "inactive" and ": " + str(reason) in row["summary"], reason is not None, row)
+
     def test_names_of_toolsets_that_nobody_knows(self):
         done = self.cli("list", "--toolsets", "alpha,alfa", toolsets=TOOLSETS)
         self.assertEqual(done.returncode, UNREACHABLE)

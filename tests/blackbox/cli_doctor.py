@@ -74,6 +74,20 @@ class Doctor(HubTest):
         (row,) = self.warnings(manifest={"toolsets": {"clock": {"module": "time"}}, "policy": {"deny": ["clokc"]}})
         self.assertSays(row[2], "policy.deny", 'did you mean "clock"')
 
+    def test_toolsets_that_have_no_place(self):
+        """They are on in the manifest, and not active when the hub has started: `check` says the same."""
+        manifest = {"toolsets": {key: {"module": "time"} for key in ("one", "two", "three", "four")} | {"waits": {"module": "time", "active": False}},
+                    "policy": {"max_active": 3, "deny": ["two"]}, "profiles": {"default": {}, "dev": {"policy": {"max_active": 1}}, "still": {"startup": "dynamic", "policy": {"max_active": 1}}}}
+        self.assertEqual(self.warnings(manifest={**manifest, "profiles": {"default": {}}}), [])
+        (row,) = self.warnings(manifest=manifest)
+        text = ('profile "dev": the profile\'s policy.max_active is 1, so these enabled toolsets are not active at start: one,three; '
+                "raise it, or set `active: false` for toolsets that may wait")
+        self.assertEqual(row[2], text)
+        done = self.cli("check", manifest=manifest)
+        self.assertEqual((done.returncode, done.stderr), (0, f"patchbay: warning: {text}\n"))
+        (row,) = self.warnings(manifest={**manifest, "policy": {"max_active": 3}, "profiles": {"default": {}}})
+        self.assertSays(row[2], 'profile "default": policy.max_active is 3', "start: two;")
+
     def test_a_start_without_any_toolset(self):
         (row,) = self.problems(manifest={"toolsets": {"clock": {"module": "time"}}, "hub": {"toolsets": ["clokc"]}})
         self.assertSays(row[2], 'did you mean "clock"')

@@ -19,14 +19,7 @@
 
 size_t hub_manager_active_count(const hub_manager *manager)
 {
-    size_t count;
-    const hub_source *const *sources =
-        hub_exposure_sources(hub_audience_exposure(manager->audience), &count);
-    size_t active = 0;
-    for (size_t i = 0; i < count; i++) {
-        active += !sources[i]->bare;
-    }
-    return active;
+    return hub_exposure_active_count(hub_audience_exposure(manager->audience));
 }
 
 /* ---- disabling ------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 
 #include "base/cause.h"
 #include "base/log.h"
+#include "base/name_list.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
@@ -45,30 +46,6 @@ static hub_err start(hub_profile *profile, const hub_str *keys, size_t count, si
     return err;
 }
 
-static bool is_listed(const hub_names *names, const char *key)
-{
-    for (size_t i = 0; i < names->count; i++) {
-        if (hub_str_is(hub_str_trim(hub_str_of(names->items[i])), key)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool hub_startup_wants(const hub_profile_settings *profile, const hub_toolset_settings *toolset)
-{
-    switch (profile->startup) {
-    case HUB_STARTUP_DEFAULT:
-        return toolset->enabled && toolset->active;
-    case HUB_STARTUP_STATIC:
-        return hub_profile_settings_have_list(profile) ? is_listed(&profile->toolsets, toolset->key)
-                                                       : toolset->enabled;
-    case HUB_STARTUP_DYNAMIC:
-        break;
-    }
-    return false;
-}
-
 /* The keys of all toolsets that are active from the beginning; the caller frees them. */
 static hub_str *list_wanted(const hub_profile *profile, size_t *ret_count)
 {
@@ -85,7 +62,7 @@ static hub_str *list_wanted(const hub_profile *profile, size_t *ret_count)
     }
     for (size_t i = 0; !by_list && i < hub_toolset_total(hub); i++) {
         const hub_toolset_settings *settings = hub_toolset_settings_of(hub_toolset_at(hub, i));
-        if (hub_startup_wants(hub_profile_settings_of(profile), settings)) {
+        if (hub_profile_settings_want(hub_profile_settings_of(profile), settings)) {
             keys[count++] = hub_str_of(settings->key);
         }
     }
@@ -104,11 +81,51 @@ static hub_err judge(const hub_profile *profile, hub_str key, hub_error *reterr)
         return hub_fail(reterr, HUB_EDENIED, "toolset \"%s\" is switched off (%s)",
                         hub_toolset_key(toolset), hub_toolset_settings_of(toolset)->source);
     }
-    hub_err err = hub_policy_admit_toolset(&hub_settings_of(hub_profile_hub(profile))->policy, key,
-                                           0, reterr);
-    return err == HUB_OK
-               ? hub_policy_admit_toolset(&hub_profile_settings_of(profile)->policy, key, 0, reterr)
-               : err;
+    return hub_profile_admits(profile, key, 0, reterr);
+}
+
+/* The smaller of the two numbers of toolsets that may be active, with its place in the manifest; 0: any. */
+static uint32_t most_active(const hub_profile *profile, const char **ret_place)
+{
+    uint32_t all = hub_settings_of(hub_profile_hub(profile))->policy.max_active;
+    uint32_t own = hub_profile_settings_of(profile)->policy.max_active;
+    bool is_own = own > 0 && (all == 0 || own < all);
+    *ret_place = is_own ? "the profile's policy.max_active" : "policy.max_active";
+    return is_own ? own : all;
+}
+
+/* Say which of the toolsets that the profile starts with have no place, if any. */
+static void tell_crowded(const hub_profile *profile, hub_startup_on_crowd *on_crowd, void *ctx)
+{
+    const char *place;
+    uint32_t most = most_active(profile, &place);
+    size_t count = 0;
+    size_t usable = 0;
+    hub_name_list out = {.count = 0};
+    hub_str *keys = most > 0 ? list_wanted(profile, &count) : NULL;
+    for (size_t i = 0; keys != NULL && i < count; i++) {
+        hub_str key = hub_str_trim(keys[i]);
+        if (judge(profile, key, NULL) == HUB_OK && ++usable > most) {
+            hub_name_list_add(&out, key);
+        }
+    }
+    free(keys);
+    if (out.count > 0) {
+        hub_error text;
+        (void)hub_fail(
+            &text, HUB_ELIMIT,
+            "profile \"%s\": %s is %u, so these enabled toolsets are not active at start: "
+            "%s; raise it, or set `active: false` for toolsets that may wait",
+            hub_profile_name(profile), place, most, out.text);
+        on_crowd(ctx, text.text);
+    }
+}
+
+void hub_startup_crowded(const hub_orchestrator *hub, hub_startup_on_crowd *on_crowd, void *ctx)
+{
+    for (size_t i = 0; i < hub_profile_total(hub); i++) {
+        tell_crowded(hub_profile_at(hub, i), on_crowd, ctx);
+    }
 }
 
 /* Say that none is usable, and of each why not, as far as it is known. */
@@ -182,7 +199,8 @@ void hub_startup_adopt(hub_profile *profile, hub_str toolset)
         return; /* its policies are no more */
     }
     if (found != NULL &&
-        hub_startup_wants(hub_profile_settings_of(profile), hub_toolset_settings_of(found)) &&
+        hub_profile_settings_want(hub_profile_settings_of(profile),
+                                  hub_toolset_settings_of(found)) &&
         start(profile, &toolset, 1, &started, NULL) == HUB_OK && started > 0) {
         hub_notifier_changed(hub_notifier_of(hub_profile_audience(profile)), true);
     }

@@ -20,8 +20,10 @@ HUB_MUST_CHECK hub_err hub_startup_run(hub_profile *profile, hub_error *reterr);
  * errors:  HUB_EINVAL (none; the text says why of each that is listed) */
 HUB_MUST_CHECK hub_err hub_startup_check(const hub_profile *profile, hub_error *reterr);
 
-/* Whether a toolset is active from the beginning. */
-bool hub_startup_wants(const hub_profile_settings *profile, const hub_toolset_settings *toolset);
+/* Report each profile of which not all that are to be active at start can be, since max_active leaves
+ * no place for them: as far as names and policies go, nothing is made. */
+typedef void hub_startup_on_crowd(void *ctx, const char *reason);
+void hub_startup_crowded(const hub_orchestrator *hub, hub_startup_on_crowd *on_crowd, void *ctx);
 
 /* A toolset has become usable while the hub runs, since its plugin was dropped into a folder: make
  * it active if start-up would have, and tell clients. */

@@ -17,14 +17,7 @@ bool manager_has(const hub_manager *manager, hub_str key)
 /* Step 2: do the policies of hub and profile agree? Nothing is touched. */
 hub_err manager_admit(const hub_manager *manager, hub_str key, size_t active, hub_error *reterr)
 {
-    const hub_policy_rules *rules[] = {
-        &hub_settings_of(manager_hub(manager))->policy,
-        &hub_profile_settings_of(hub_audience_profile(manager->audience))->policy};
-    hub_err err = HUB_OK;
-    for (size_t i = 0; err == HUB_OK && i < sizeof rules / sizeof rules[0]; i++) {
-        err = hub_policy_admit_toolset(rules[i], key, active, reterr);
-    }
-    return err;
+    return hub_profile_admits(hub_audience_profile(manager->audience), key, active, reterr);
 }
 
 static void on_known(hub_catalog_waiter *waiter, hub_err err, hub_str reason)

@@ -2,6 +2,7 @@
 #include "hub/kernel/profile.h"
 
 #include "hub/kernel/audience.h"
+#include "hub/kernel/hub.h"
 #include "hub/kernel/objects.h"
 
 #include <stdlib.h>
@@ -63,6 +64,15 @@ const hub_profile_settings *hub_profile_settings_of(const hub_profile *profile)
 bool hub_profile_is_leaving(const hub_profile *profile)
 {
     return profile->is_leaving;
+}
+
+hub_err hub_profile_admits(const hub_profile *profile, hub_str key, size_t active,
+                           hub_error *reterr)
+{
+    const hub_policy_rules *both[] = {&hub_settings_of(profile->hub)->policy,
+                                      &hub_profile_settings_of(profile)->policy};
+    hub_err err = hub_policy_admit_toolset(both[0], key, active, reterr);
+    return err == HUB_OK ? hub_policy_admit_toolset(both[1], key, active, reterr) : err;
 }
 
 hub_exposure *hub_profile_exposure(const hub_profile *profile)

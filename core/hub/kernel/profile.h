@@ -26,6 +26,11 @@ const char *hub_profile_name(const hub_profile *profile);
 const hub_profile_settings *hub_profile_settings_of(const hub_profile *profile);
 bool hub_profile_is_leaving(const hub_profile *profile);
 
+/* Whether the policies of hub and profile let a toolset be active next to so many.
+ * errors:  HUB_EDENIED, HUB_ELIMIT (max_active) */
+HUB_MUST_CHECK hub_err hub_profile_admits(const hub_profile *profile, hub_str key, size_t active,
+                                          hub_error *reterr);
+
 /* What its own audience sees (audience.h); NULL once it has ended. */
 hub_exposure *hub_profile_exposure(const hub_profile *profile);
 

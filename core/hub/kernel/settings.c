@@ -259,3 +259,28 @@ bool hub_profile_settings_have_list(const hub_profile_settings *profile)
     bool is_all = names->count == 1 && strcmp(names->items[0], "ALL") == 0;
     return profile->startup == HUB_STARTUP_STATIC && !is_all;
 }
+
+static bool is_listed(const hub_names *names, const char *key)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        if (hub_str_is(hub_str_trim(hub_str_of(names->items[i])), key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool hub_profile_settings_want(const hub_profile_settings *profile,
+                               const hub_toolset_settings *toolset)
+{
+    switch (profile->startup) {
+    case HUB_STARTUP_DEFAULT:
+        return toolset->enabled && toolset->active;
+    case HUB_STARTUP_STATIC:
+        return hub_profile_settings_have_list(profile) ? is_listed(&profile->toolsets, toolset->key)
+                                                       : toolset->enabled;
+    case HUB_STARTUP_DYNAMIC:
+        break;
+    }
+    return false;
+}

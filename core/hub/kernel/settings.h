@@ -115,6 +115,10 @@ bool hub_profile_settings_enable(const hub_profile_settings *profile);
 /* Whether the start is that of listed toolsets, and not of all. */
 bool hub_profile_settings_have_list(const hub_profile_settings *profile);
 
+/* Whether a toolset is to be active from the start, as far as policies let it. */
+bool hub_profile_settings_want(const hub_profile_settings *profile,
+                               const hub_toolset_settings *toolset);
+
 typedef enum hub_pins_mode {
     HUB_PINS_OFF,
     HUB_PINS_WARN,

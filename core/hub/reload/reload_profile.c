@@ -27,7 +27,7 @@ static hub_err admit(const hub_settings *settings, const hub_profile_settings *p
 static bool is_wanted(const hub_settings *settings, const hub_profile_settings *profile,
                       const hub_toolset_settings *toolset)
 {
-    return hub_startup_wants(profile, toolset) &&
+    return hub_profile_settings_want(profile, toolset) &&
            admit(settings, profile, toolset->key, 0) == HUB_OK;
 }
 
@@ -96,7 +96,7 @@ static void choose_new(const reload *next, reload_audience *item, reload_toolset
     bool is_another_try =
         about->difference != HUB_TOOLSET_SAME && !hub_toolset_was_used(about->toolset);
     if (hub_exposure_source(exposure, hub_str_of(hub_toolset_key(about->toolset))) == NULL &&
-        hub_startup_wants(item->of->settings, reload_settings(about)) &&
+        hub_profile_settings_want(item->of->settings, reload_settings(about)) &&
         (is_another_try || !was_wanted(next, item->of, about))) {
         (has_choice(item) ? keep : choose)(next, item, about);
     }

@@ -9,6 +9,7 @@
 #include "hub/kernel/profile.h"
 #include "hub/kernel/toolset.h"
 #include "hub/pins/pins.h"
+#include "hub/report/kept_out.h"
 #include "hub/report/left_out.h"
 #include "hub/report/refused_plugin.h"
 #include "hub/report/status.h"
@@ -79,8 +80,43 @@ const char *hub_describe_trouble(const hub_toolset *toolset, bool active, hub_bu
     return "connecting"; /* again, perhaps: then for that reason */
 }
 
-/* One line for people: "active, 7 tools, 1 prompt", "failed: no such command". */
-static void add_summary(const hub_toolset *toolset, bool active, hub_buf *out)
+/* What a policy says of a toolset that is not active: to a place that is taken there is a claim only at
+ * start. */
+static void add_kept_out(const hub_profile *profile, const hub_toolset *toolset, hub_buf *out)
+{
+    const hub_toolset_settings *settings = hub_toolset_settings_of(toolset);
+    hub_buf why;
+    hub_buf_init(&why, HUB_LIMIT_REASON_BYTES);
+    hub_err err =
+        settings->enabled ? hub_kept_out(profile, hub_str_of(settings->key), &why) : HUB_OK;
+    if (err == HUB_EDENIED ||
+        (err == HUB_ELIMIT &&
+         hub_profile_settings_want(hub_profile_settings_of(profile), settings))) {
+        hub_buf_add(out, hub_buf_str(&why));
+    }
+    hub_buf_fini(&why);
+}
+
+/* Why it does not work, or is not active, if there is a reason. */
+static void add_reason(const hub_profile *profile, const hub_toolset *toolset, bool active,
+                       hub_buf *out)
+{
+    if (active && hub_toolset_state(toolset) == PATCHBAY_STATE_FAILED) {
+        hub_buf_add(out, hub_str_of(hub_toolset_detail(toolset)));
+    } else if (active) {
+        return;
+    } else if (hub_toolset_unusable(toolset)[0] != '\0') {
+        hub_buf_add(out, hub_str_of(hub_toolset_unusable(toolset)));
+    } else if (hub_toolset_last_failure(toolset)[0] != '\0') {
+        hub_buf_add(out, hub_str_of(hub_toolset_last_failure(toolset)));
+    } else {
+        add_kept_out(profile, toolset, out);
+    }
+}
+
+/* One line for people: "active, 7 tools, 1 prompt", "failed: no such command", "inactive: denied by
+ * policy.deny". */
+static void add_summary(const hub_toolset *toolset, bool active, hub_str reason, hub_buf *out)
 {
     hub_buf text;
     hub_buf_init(&text, 1024);
@@ -93,12 +129,9 @@ static void add_summary(const hub_toolset *toolset, bool active, hub_buf *out)
             hub_buf_printf(&text, ", %zu %s", count, hub_kind_noun(kind, count));
         }
     }
-    if (active && hub_toolset_state(toolset) == PATCHBAY_STATE_FAILED) {
-        hub_buf_printf(&text, ": %s", hub_toolset_detail(toolset));
-    } else if (!active && hub_toolset_unusable(toolset)[0] != '\0') {
-        hub_buf_printf(&text, ": %s", hub_toolset_unusable(toolset));
-    } else if (!active && hub_toolset_last_failure(toolset)[0] != '\0') {
-        hub_buf_printf(&text, ": %s", hub_toolset_last_failure(toolset));
+    if (reason.len > 0) {
+        hub_buf_add(&text, HUB_STR(": "));
+        hub_buf_add(&text, reason);
     } else if (describe(toolset) != NULL) {
         hub_buf_add(&text, HUB_STR(": "));
         hub_line_add(&text, hub_str_of(describe(toolset)), HUB_LIMIT_DESCRIPTION_BYTES);
@@ -138,6 +171,9 @@ static void add_overrides(const hub_catalog *tools, hub_buf *out)
 static void add_toolset(const hub_audience *audience, const hub_toolset *toolset, hub_buf *out)
 {
     bool active = hub_audience_has(audience, toolset);
+    hub_buf reason;
+    hub_buf_init(&reason, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    add_reason(hub_audience_profile(audience), toolset, active, &reason);
     hub_json_add_key(out, HUB_STR("key"));
     hub_json_add_string(out, hub_str_of(hub_toolset_settings_of(toolset)->key));
     hub_json_add_key(out, HUB_STR("module"));
@@ -148,9 +184,9 @@ static void add_toolset(const hub_audience *audience, const hub_toolset *toolset
     }
     hub_buf_printf(out, ",\"active\":%s,\"state\":\"%s\"", active ? "true" : "false",
                    hub_status_state(toolset, active));
-    if (hub_toolset_state(toolset) == PATCHBAY_STATE_FAILED && active) {
+    if (reason.len > 0) {
         hub_json_add_key(out, HUB_STR("reason"));
-        hub_json_add_string(out, hub_str_of(hub_toolset_detail(toolset)));
+        hub_json_add_string(out, hub_buf_str(&reason));
     }
     if (hub_toolset_list(toolset, HUB_KIND_TOOL) != NULL) {
         hub_json_add_key(out, HUB_STR("toolCount"));
@@ -160,7 +196,8 @@ static void add_toolset(const hub_audience *audience, const hub_toolset *toolset
     hub_pins_add_withheld(toolset, NULL, out);
     hub_left_out_add(toolset, NULL, HUB_CATALOG_KEPT, out);
     hub_refused_plugin_add(toolset, out);
-    add_summary(toolset, active, out);
+    add_summary(toolset, active, hub_buf_str(&reason), out);
+    hub_buf_fini(&reason);
     hub_json_add_key(out, HUB_STR("status"));
     hub_status_add_toolset(hub_audience_exposure(audience), toolset, out);
 }

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include "base/limits.h"
+#include "cli/missing.h"
 #include "cli/rows.h"
 #include "config/file.h"
 #include "config/node.h"
@@ -269,7 +270,27 @@ static int explain_tokens(question *asked, hub_arena *arena, const char *name)
     return status;
 }
 
-static int explain(cli_options *options, hub_arena *arena, const hub_config *config)
+/* A rule decides about any name, also about one that was mistyped. Whether the tool is there, as far as is
+ * known without a server; else that is complained of. */
+static bool is_there(hub_orchestrator *hub, hub_str tool)
+{
+    hub_buf text;
+    size_t colon = hub_str_find(tool, HUB_STR(":"));
+    if (colon == SIZE_MAX) {
+        return true; /* which is complained of later */
+    }
+    hub_buf_init(&text, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_missing_by_key(hub, (hub_str){.ptr = tool.ptr, .len = colon}, hub_str_from(tool, colon + 1),
+                       &text);
+    bool is_missing = text.len > 0;
+    if (is_missing) {
+        cli_complain(HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&text)));
+    }
+    hub_buf_fini(&text);
+    return !is_missing;
+}
+
+static int explain(cli_options *options, hub_arena *arena, cli_local *local)
 {
     static const char TOKEN[] = "token:";
     hub_str arguments = HUB_STR("{}");
@@ -284,6 +305,10 @@ static int explain(cli_options *options, hub_arena *arena, const hub_config *con
         cli_complain("--arguments: wanted a JSON object");
         return EXIT_USAGE;
     }
+    if (!is_there(cli_local_hub(local), hub_str_of(options->arguments[2]))) {
+        return EXIT_USAGE;
+    }
+    const hub_config *config = cli_local_config(local);
     const char *principal = options->arguments[1];
     const hub_identity plain = {.name = principal};
     question asked = {.config = config,
@@ -559,15 +584,18 @@ int cli_access(cli_options *options)
         return EXIT_USAGE;
     }
     hub_config *config = NULL;
+    cli_local *local = NULL;
     hub_arena *arena = hub_arena_create(ARENA_MAX_BYTES);
     if (arena == NULL) {
         cli_complain("out of memory");
         return EXIT_INTERNAL;
     }
-    int status = cli_load_config(options, true, &config);
+    int status =
+        is_test ? cli_load_config(options, true, &config) : cli_local_open(options, false, &local);
     if (status == EXIT_OK) {
-        status = (is_test ? test_rules : explain)(options, arena, config);
+        status = is_test ? test_rules(options, arena, config) : explain(options, arena, local);
     }
+    cli_local_close(local);
     hub_config_destroy(config);
     hub_arena_destroy(arena);
     return status;

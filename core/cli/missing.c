@@ -2,7 +2,9 @@
 #include "cli/missing.h"
 
 #include "base/limits.h"
+#include "base/nearest.h"
 #include "hub/active/startup.h"
+#include "hub/catalogs/discovery.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
@@ -228,5 +230,40 @@ void hub_missing_tool(hub_orchestrator *hub, const char *profile_name, hub_str n
                                  "tools"));
     } else {
         add_of_active(profile, toolset, name, tool, out);
+    }
+}
+
+static void add_absent(const hub_toolset *toolset, hub_str tool, hub_buf *out)
+{
+    const hub_catalog *list = hub_toolset_list(toolset, HUB_KIND_TOOL);
+    hub_nearest near;
+    if (list == NULL || hub_catalog_find(list, tool) != NULL) {
+        return;
+    }
+    hub_nearest_begin(&near, tool);
+    for (size_t i = 0; i < list->count; i++) {
+        hub_nearest_offer(&near, list->items[i].name);
+    }
+    hub_buf_printf(out, "toolset \"%s\" has no tool \"" HUB_STR_FMT "\"", hub_toolset_key(toolset),
+                   HUB_STR_ARG(tool));
+    if (near.found.len > 0) {
+        hub_buf_add(out, HUB_STR("; "));
+        add_meant(near.found, out);
+    }
+}
+
+void hub_missing_by_key(hub_orchestrator *hub, hub_str key, hub_str tool, hub_buf *out)
+{
+    hub_toolset *toolset = hub_find_toolset(hub, key);
+    hub_error why = {.code = HUB_OK};
+    if (toolset == NULL && !hub_str_is(key, HUB_META_TOOLSET)) {
+        (void)hub_misnamed_fail(hub, key, &why);
+        hub_buf_add(out, hub_str_of(why.text));
+    } else if (toolset != NULL && hub_toolset_settings_of(toolset)->enabled) {
+        if (hub_toolset_use(toolset, &why) == HUB_OK) {
+            hub_discovery_recall(toolset); /* its plugin's version is known now */
+            add_absent(toolset, tool, out);
+            hub_toolset_unuse(toolset);
+        }
     }
 }

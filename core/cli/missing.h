@@ -26,4 +26,8 @@ void hub_missing_modules(hub_orchestrator *hub, hub_buf *out);
  * what names all. Nothing when there is no such profile. */
 void hub_missing_tool(hub_orchestrator *hub, const char *profile, hub_str name, hub_buf *out);
 
+/* Append that there is no toolset with that key, or that it has no such tool, and which one may have been
+ * meant. Nothing when it has, or when its list is not known: no server is started. */
+void hub_missing_by_key(hub_orchestrator *hub, hub_str key, hub_str tool, hub_buf *out);
+
 #endif

@@ -132,7 +132,7 @@ static const option_row OPTIONS[] = {
     {"--dry-run", KIND_FLAG, AT(dry_run), 0, EDITS, NULL,
      "write nothing: print what the file would be"},
     {"--plugins-dir", KIND_REPEATED, AT(plugin_dirs), AT(plugin_dir_count),
-     HUBS | DOCTOR | ASKS | LOCKS, "DIR",
+     HUBS | DOCTOR | ASKS | LOCKS | ACCESS, "DIR",
      "look for plugins here, and nowhere else; may be repeated"},
     {"--toolsets", KIND_LIST, AT(overrides.toolsets), 0, HUBS, "A,B|ALL",
      "serve exactly these toolsets, for the life of the process"},

@@ -279,7 +279,7 @@ class Command(HubTest):
         tokens = self.home / "tokens.json"
         self.cli("token", "new", "ann", "--tokens", tokens, "--groups", "ops", modules=False)
         manifest = self.home / "hub.json"
-        manifest.write_text(json.dumps({"access": RULES, "toolsets": {"docs": {"module": "x", "scopes": ["docs:use"]}}}))
+        manifest.write_text(json.dumps({"access": RULES, "toolsets": {"docs": {"module": "x", "scopes": ["docs:use"]}, "ops": {"command": "x"}}}))
         usual = ("--config", manifest, "--tokens", tokens)
         done = self.access("explain", "token:ann", "ops:restart", *usual)
         self.assertSays(done.stdout, "allow, by ", "hub.json", "rules[0]", "listed")
@@ -289,6 +289,29 @@ class Command(HubTest):
         self.assertEqual(done.stdout, "deny, by the default; a call needs the scopes: docs:use; not listed\n")
         self.assertEqual(self.access("explain", "uid:7", "docs", *usual).returncode, 2)
         self.assertEqual(self.access("explain", "uid:7", "docs:a", "--arguments", "[]", *usual).returncode, 2)
+
+    def test_explain_what_is_not_there(self):
+        """A rule has an answer for every name: that a tool which does not exist is allowed helps nobody."""
+        manifest = self.home / "hub.json"
+        recorder = self.recorder()
+        toolsets = {"clock": {"module": "time"}, "off": {"module": "time", "enabled": False}, "up": {**recorder.toolset(), "env": {}}}
+        manifest.write_text(json.dumps({"toolsets": toolsets}))
+        cases = {
+            "clokc:now": 'unknown toolset "clokc"; did you mean "clock"?',
+            "elsewhere:now": 'unknown toolset "elsewhere"',
+            "files:now": 'there is a plugin "files", but no toolset of it',
+            "clock:noww": 'toolset "clock" has no tool "noww"; did you mean "now"?',
+            "clock:elsewhere": 'toolset "clock" has no tool "elsewhere"\n',
+        }
+        for name, text in cases.items():
+            done = self.cli("access", "explain", "ann", name, "--config", manifest)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), name)
+            self.assertIn(text, done.stderr)
+        for name in ("clock:now", "off:now", "_meta:list_toolsets", "up:eco"):
+            self.assertEqual(self.cli("access", "explain", "ann", name, "--config", manifest).stdout, "allow, by the default; listed\n", name)
+        self.assertEqual(recorder.sync().starts, [])
+        self.cli("list", "tools", "--config", manifest)
+        self.assertSays(self.cli("access", "explain", "ann", "up:eco", "--config", manifest).stderr, 'did you mean "echo"?')
 
 
 class Held(Two):

@@ -56,7 +56,7 @@ class Rows(RowsTest):
         self.assertSays(failure["text"], "wanted allow, found deny")
         self.assertEqual(sums, {"passed": 1, "failed": 1})
         manifest = self.home / "hub.yaml"
-        manifest.write_text("toolsets: {}\n" + path.read_text().split("\n")[0] + "\n")
+        manifest.write_text("toolsets: {x: {command: y}}\n" + path.read_text().split("\n")[0] + "\n")
         (row,) = self.rows(OK, "access", "explain", "token:a", "x:y", "--config", manifest, modules=False)
         self.assertEqual((row["principal"], row["tool"], row["verdict"], row["listed"]), ("token:a", "x:y", "allow", True))
         self.assertEqual(row["reason"], "a's")

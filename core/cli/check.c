@@ -194,14 +194,11 @@ static void report_good(const hub_settings *settings)
 
 static void check_profile(const hub_settings *settings, const char *name, int *status)
 {
-    size_t i = 0;
-    while (name != NULL && i < settings->profile_count &&
-           strcmp(settings->profiles[i].name, name) != 0) {
-        i++;
-    }
-    if (name != NULL && i == settings->profile_count) {
+    hub_error why = {.code = HUB_OK};
+    if (name != NULL && !hub_settings_have_profile(settings, name)) {
         *status = EXIT_CONFIG;
-        cli_complain("there is no profile \"%s\"", name);
+        (void)hub_settings_fail_profile(settings, name, &why);
+        cli_complain("%s", why.text);
     }
 }
 

@@ -497,26 +497,17 @@ hub_err hub_config_read_access(hub_config_reader *reader, const hub_node *node,
     return err;
 }
 
-static bool is_profile(const hub_settings *settings, const char *name)
-{
-    for (size_t i = 0; i < settings->profile_count; i++) {
-        if (strcmp(settings->profiles[i].name, name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 hub_err hub_config_finish_access(hub_config_reader *reader)
 {
     const hub_settings *settings = &reader->config.settings;
     for (size_t i = 0; i < settings->access.count; i++) {
         const hub_access_rule *rule = &settings->access.rules[i];
         for (size_t j = 0; j < rule->who.profiles.count; j++) {
-            if (!is_profile(settings, rule->who.profiles.items[j])) {
-                return hub_fail(reader->reterr, HUB_EINVAL,
-                                "%s: who.profiles: there is no profile \"%s\"", rule->source,
-                                rule->who.profiles.items[j]);
+            hub_error why = {.code = HUB_OK};
+            if (!hub_settings_have_profile(settings, rule->who.profiles.items[j])) {
+                (void)hub_settings_fail_profile(settings, rule->who.profiles.items[j], &why);
+                return hub_fail(reader->reterr, HUB_EINVAL, "%s: who.profiles: %s", rule->source,
+                                why.text);
             }
         }
     }

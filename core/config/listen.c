@@ -374,13 +374,12 @@ static hub_err check_profile(const hub_config_reader *reader, const hub_node *no
                              const hub_listen_settings *listen)
 {
     const hub_settings *settings = &reader->config.settings;
-    for (size_t i = 0; i < settings->profile_count; i++) {
-        if (listen->profile == NULL || strcmp(settings->profiles[i].name, listen->profile) == 0) {
-            return HUB_OK;
-        }
+    hub_error why = {.code = HUB_OK};
+    if (listen->profile == NULL || hub_settings_have_profile(settings, listen->profile)) {
+        return HUB_OK;
     }
-    return hub_node_fail(node, reader->reterr, HUB_EINVAL, "there is no profile \"%.100s\"",
-                         listen->profile);
+    (void)hub_settings_fail_profile(settings, listen->profile, &why);
+    return hub_node_fail(node, reader->reterr, HUB_EINVAL, "%s", why.text);
 }
 
 hub_err hub_config_finish_listens(hub_config_reader *reader)

@@ -50,8 +50,10 @@
 #define HUB_TOOL_ERRORS(X)                                                                         \
     X(NOT_IMPLEMENTED, false, "the toolset lists the tool and has no code for it",                 \
       "update the plugin")                                                                         \
-    X(INVALID_INPUT, false, "the arguments do not fit the tool's schema",                          \
-      "correct the arguments; the message names the place")                                        \
+    X(INVALID_INPUT, false,                                                                        \
+      "the same call would fail again: its arguments are wrong, nothing has that name, or the "    \
+      "entry of the tool's server is wrong (no such program, a refused credential, HTTP 404)",     \
+      "correct the argument, the name or the manifest's entry that the message names")             \
     X(UNAVAILABLE, true, "the server cannot be reached, is starting, or ended during the call",    \
       "try again later; `patchbay status` has the reason")                                         \
     X(EXECUTION_FAILED, false, "the tool failed, or its answer cannot be used",                    \

@@ -508,6 +508,14 @@ class CommandLine(Base):
         done = self.cli("check", "--profile", "nobody", manifest={"profiles": {"p": {}}})
         self.assertEqual((done.returncode, done.stdout), (CONFIG_ERROR, ""))
         self.assertSays(done.stderr, 'there is no profile "nobody"')
+        self.assertNotIn("did you mean", done.stderr)
+        profiles = {"reviewer": {}, "p": {}}
+        for command in ("check", "list", "serve"):
+            done = self.cli(command, "--profile", "reveiwer", manifest={"profiles": profiles})
+            self.assertEqual((done.returncode, done.stderr.splitlines()[-1]), (CONFIG_ERROR, 'patchbay: there is no profile "reveiwer"; did you mean "reviewer"?'))
+        for more in ({"listen": [{"unix": "s", "profile": "reveiwer"}]}, {"access": {"rules": [{"who": {"profiles": ["reveiwer"]}, "then": "deny"}]}}):
+            done = self.cli("check", manifest={"profiles": profiles, **more})
+            self.assertSays(done.stderr, ".json:", 'there is no profile "reveiwer"; did you mean "reviewer"?')
         self.assertEqual(self.cli("check", "--profile", "p", manifest={"profiles": {"p": {}}}).returncode, 0)
 
     def test_ports(self):

@@ -3,6 +3,7 @@
 
 import os
 import sys
+from pathlib import Path
 
 from mcp import INVALID_PARAMS, MARKER, HubTest, fixture, main
 
@@ -99,6 +100,11 @@ class Names(HubTest):
                 for method, params in asked[: 4 if make == self.legacy else 2]:
                     error = client.request(method, params).error
                     self.assertEqual((error["data"]["code"], error["data"]["retryable"]), cause, (method, error))
+
+    def test_the_reference_of_errors_has_what_the_code_is_for(self):
+        """As the tests above get it: a name of nobody, and a server whose program is not there."""
+        (row,) = [line for line in (Path(__file__).resolve().parents[2] / "docs/ERRORS.md").read_text(encoding="utf-8").splitlines() if line.startswith("| TOOL_INVALID_INPUT ")]
+        self.assertSays(row, "arguments", "nothing has that name", "no such program")
 
     def test_did_you_mean(self):
         client = self.legacy(toolsets={"files": fixture("read_file", "write_file"), "net": fixture("get")})

@@ -372,6 +372,10 @@ class Wanted(HubTest):
         self.assertIn("up__echo", client.names())
         self.assertIn("result", client.call("up__echo").data)
 
+    def test_a_mistyped_toolset_is_guessed(self):
+        client = self.legacy(toolsets=TOOLSETS)
+        self.assertEqual(client.call("describe_toolset", {"toolset": "alhpa"}).tool_error["message"], 'unknown toolset "alhpa"; did you mean "alpha"?')
+
     def test_enabling_it_again_tries_it_now(self):
         entry, come = self.gate()
         client = self.legacy(toolsets={"up": {**entry, "restart_delay": "1h", "restart_delay_max": "1h"}})

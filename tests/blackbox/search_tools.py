@@ -111,6 +111,8 @@ class Finding(HubTest):
         self.assertEqual(found[0]["definition"]["inputSchema"], CITY)
         self.assertEqual(found[1]["enable"], "archive")
         self.assertSays(found[2]["error"], "search_tools")
+        (found,) = self.meta_call(client, "describe_tools", names=["weather__forcast"])["tools"]
+        self.assertEqual(found["error"], 'There is no such tool; did you mean "weather__forecast"?')
         many = ["weather__forecast"] * 21
         self.assertEqual(client.call("describe_tools", {"names": many}).tool_error["code"], "TOOL_INVALID_INPUT")
         self.assertEqual(len(self.meta_call(client, "describe_tools", names=many[1:])["tools"]), 20)

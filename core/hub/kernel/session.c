@@ -60,17 +60,30 @@ static void discard(hub_session *session)
     }
 }
 
-hub_err hub_session_create(hub_orchestrator *hub, const hub_session_options *options,
-                           hub_session **ret_session, hub_error *reterr)
+/* The profile of a session; NULL: there is none. Who has one is told of no other. */
+static hub_profile *choose_profile(hub_orchestrator *hub, const hub_session_options *options,
+                                   hub_error *reterr)
 {
     const hub_identity *who = options->identity;
     const char *wanted = options->profile;
     const char *own = who != NULL ? who->profile : NULL;
     bool is_its_own = own == NULL || wanted == NULL || strcmp(own, wanted) == 0;
     hub_profile *profile = is_its_own ? hub_find_profile(hub, wanted != NULL ? wanted : own) : NULL;
+    if (profile == NULL && own == NULL && wanted != NULL) {
+        (void)hub_settings_fail_profile(hub->settings, wanted, reterr);
+    } else if (profile == NULL) {
+        (void)hub_fail(reterr, HUB_ENOTFOUND, "there is no profile \"%s\"",
+                       wanted != NULL ? wanted : own);
+    }
+    return profile;
+}
+
+hub_err hub_session_create(hub_orchestrator *hub, const hub_session_options *options,
+                           hub_session **ret_session, hub_error *reterr)
+{
+    hub_profile *profile = choose_profile(hub, options, reterr);
     if (profile == NULL) {
-        return hub_fail(reterr, HUB_ENOTFOUND, "there is no profile \"%s\"",
-                        wanted != NULL ? wanted : own);
+        return HUB_ENOTFOUND;
     }
     if (hub->stopping) {
         return hub_fail(reterr, HUB_ESTATE, "the hub is stopping");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/kernel/settings.h"
 
+#include "base/nearest.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -283,4 +285,29 @@ bool hub_profile_settings_want(const hub_profile_settings *profile,
         break;
     }
     return false;
+}
+
+bool hub_settings_have_profile(const hub_settings *settings, const char *name)
+{
+    for (size_t i = 0; i < settings->profile_count; i++) {
+        if (strcmp(settings->profiles[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+hub_err hub_settings_fail_profile(const hub_settings *settings, const char *name, hub_error *reterr)
+{
+    hub_nearest near;
+    hub_nearest_begin(&near, hub_str_of(name));
+    for (size_t i = 0; i < settings->profile_count; i++) {
+        hub_nearest_offer(&near, hub_str_of(settings->profiles[i].name));
+    }
+    if (near.found.len == 0) {
+        return hub_fail(reterr, HUB_ENOTFOUND, "there is no profile \"%.100s\"", name);
+    }
+    return hub_fail(reterr, HUB_ENOTFOUND,
+                    "there is no profile \"%.100s\"; did you mean \"" HUB_STR_FMT "\"?", name,
+                    HUB_STR_ARG(near.found));
 }

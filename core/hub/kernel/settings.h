@@ -344,4 +344,12 @@ hub_toolset_difference hub_toolset_settings_compare(const hub_toolset_settings *
 /* A copy that needs nothing of the original; free() it. NULL when out of memory. */
 hub_toolset_settings *hub_toolset_settings_dup(const hub_toolset_settings *settings);
 
+/* Whether there is a profile of that name. */
+bool hub_settings_have_profile(const hub_settings *settings, const char *name);
+
+/* Say that there is none, and which one may have been meant.
+ * errors:  HUB_ENOTFOUND, always */
+hub_err hub_settings_fail_profile(const hub_settings *settings, const char *name,
+                                  hub_error *reterr);
+
 #endif

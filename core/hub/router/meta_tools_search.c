@@ -13,6 +13,7 @@
 #include "hub/kernel/session.h"
 #include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
+#include "hub/report/unknown.h"
 #include "hub/meta/schemas.h"
 #include "hub/search/finder.h"
 #include "hub/search/found.h"
@@ -318,7 +319,19 @@ static void describe(const search *asked, hub_str name, hub_buf *out)
     hub_json_add_comma(out);
     hub_buf_add(out, HUB_STR("{\"name\":"));
     hub_json_add_string(out, name);
-    hub_buf_add(out, HUB_STR(",\"error\":\"There is no such tool: search_tools has the names.\"}"));
+    hub_str nearest = hub_unknown_nearest(hub_sight_shown(asked->sight, HUB_KIND_TOOL), name);
+    hub_buf text;
+    hub_buf_init(&text, SIZE_MAX / 4);
+    if (nearest.len > 0 && !hub_str_eq(nearest, name)) {
+        hub_buf_printf(&text, "There is no such tool; did you mean \"" HUB_STR_FMT "\"?",
+                       HUB_STR_ARG(nearest));
+    } else {
+        hub_buf_add(&text, HUB_STR("There is no such tool: search_tools has the names."));
+    }
+    hub_json_add_key(out, HUB_STR("error"));
+    hub_json_add_string(out, hub_buf_str(&text));
+    hub_buf_fini(&text);
+    hub_buf_add_char(out, '}');
 }
 
 static hub_err describe_tools(hub_call *call, hub_str arguments, hub_buf *out, hub_error *reterr)

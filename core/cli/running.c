@@ -395,12 +395,6 @@ int cli_running_open(cli_options *options, cli_running **ret_hub)
 
 /* ---- the API --------------------------------------------------------------------------------- */
 
-static void add_text(hub_buf *out, const char *key, const char *text)
-{
-    hub_json_add_key(out, hub_str_of(key));
-    hub_json_add_string(out, hub_str_of(text));
-}
-
 /* Say why the hub would not; it says it in a sentence. */
 static int complain(hub_str body)
 {
@@ -427,10 +421,11 @@ int cli_running_api(cli_running *hub, const cli_api_request *request, hub_buf *a
     hub_buf_init(&params, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_printf(&path, "/api/v1%s", request->path);
     hub_buf_add_char(&params, '{');
-    add_text(&params, "method", request->method != NULL ? request->method : "GET");
+    hub_json_add_member(&params, "method",
+                        hub_str_of(request->method != NULL ? request->method : "GET"));
     hub_json_add_key(&params, HUB_STR("path"));
     hub_json_add_string(&params, hub_buf_str(&path));
-    add_text(&params, "query", request->query != NULL ? request->query : "");
+    hub_json_add_member(&params, "query", hub_str_of(request->query != NULL ? request->query : ""));
     if (request->body.len > 0) {
         hub_json_add_key(&params, HUB_STR("body"));
         hub_buf_add(&params, request->body);

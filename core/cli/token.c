@@ -179,16 +179,9 @@ static void add_list(hub_buf *out, const char *what, const hub_names *names)
 
 static void add_json_list(hub_buf *out, const char *key, const hub_names *names)
 {
-    if (!names->set) {
-        return;
+    if (names->set) {
+        hub_names_add(names, key, out);
     }
-    hub_json_add_key(out, hub_str_of(key));
-    hub_buf_add_char(out, '[');
-    for (size_t i = 0; i < names->count; i++) {
-        hub_json_add_comma(out);
-        hub_json_add_string(out, hub_str_of(names->items[i]));
-    }
-    hub_buf_add_char(out, ']');
 }
 
 static void print_table(const hub_tokens *tokens, int64_t now)

@@ -188,12 +188,6 @@ static int diff(const asking *one)
 
 /* ---- changing -------------------------------------------------------------------------------- */
 
-static void add_text(hub_buf *out, const char *key, const char *text)
-{
-    hub_json_add_key(out, hub_str_of(key));
-    hub_json_add_string(out, hub_str_of(text));
-}
-
 /* The ids of the command line from that argument on; patterns, or what are none. */
 static void add_ids(const cli_options *options, size_t from, const char *key, bool patterns,
                     bool others, hub_buf *out)
@@ -213,7 +207,7 @@ static void add_ids(const cli_options *options, size_t from, const char *key, bo
 static int post(const asking *one, hub_buf *body, bool replaces)
 {
     if (one->options->description != NULL) {
-        add_text(body, "description", one->options->description);
+        hub_json_add_member(body, "description", hub_str_of(one->options->description));
     }
     hub_buf_add(body, replaces ? HUB_STR(",\"replace\":true") : HUB_STR_EMPTY);
     hub_buf_add(body, one->options->shares ? HUB_STR(",\"share\":true}") : HUB_STR("}"));
@@ -227,7 +221,7 @@ static int build(const asking *one)
     hub_buf body;
     hub_buf_init(&body, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_add_char(&body, '{');
-    add_text(&body, "name", one->options->arguments[1]);
+    hub_json_add_member(&body, "name", hub_str_of(one->options->arguments[1]));
     add_ids(one->options, 2, "tools", false, true, &body);
     add_ids(one->options, 2, "match", true, false, &body);
     int status = post(one, &body, one->options->replace);
@@ -267,11 +261,11 @@ static int edit(const asking *one)
     hub_buf body;
     hub_buf_init(&body, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_add_char(&body, '{');
-    add_text(&body, "name", options->arguments[1]);
+    hub_json_add_member(&body, "name", hub_str_of(options->arguments[1]));
     if (strcmp(how, "accept") == 0 && !has_ids) {
         status = add_saved_ids(one, &body);
     } else if ((strcmp(how, "add") == 0 || strcmp(how, "remove") == 0) && has_ids) {
-        add_text(&body, "from", options->arguments[1]);
+        hub_json_add_member(&body, "from", hub_str_of(options->arguments[1]));
         add_ids(options, 3, strcmp(how, "add") == 0 ? "tools" : "without",
                 strcmp(how, "remove") == 0, true, &body);
     } else {
@@ -288,7 +282,7 @@ static int equip(const asking *one)
     hub_buf body;
     hub_buf_init(&body, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_add_char(&body, '{');
-    add_text(&body, "name", one->options->arguments[1]);
+    hub_json_add_member(&body, "name", hub_str_of(one->options->arguments[1]));
     hub_buf_add_char(&body, '}');
     int status = ask(
         one, &(cli_api_request){.method = "PUT", .path = "/equipped", .body = hub_buf_str(&body)},

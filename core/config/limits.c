@@ -226,12 +226,6 @@ const hub_config_key HUB_CONFIG_LIMIT_KEYS[] = {
     {.name = NULL},
 };
 
-static void add_text(hub_buf *out, const char *key, hub_str text)
-{
-    hub_json_add_key(out, hub_str_of(key));
-    hub_json_add_string(out, text);
-}
-
 void hub_config_add_limits(const hub_limits *limits, hub_buf *out)
 {
     hub_buf text;
@@ -241,14 +235,14 @@ void hub_config_add_limits(const hub_limits *limits, hub_buf *out)
         uint32_t value = *(const uint32_t *)(const void *)((const char *)limits + offset);
         hub_json_add_comma(out);
         hub_buf_add_char(out, '{');
-        add_text(out, "name", hub_str_of(at->name));
+        hub_json_add_member(out, "name", hub_str_of(at->name));
         hub_buf_clear(&text);
         hub_config_add_number(&text, at->kind, value);
-        add_text(out, "value", hub_buf_str(&text));
+        hub_json_add_member(out, "value", hub_buf_str(&text));
         hub_buf_clear(&text);
         hub_config_add_number(&text, at->kind, at->fallback);
-        add_text(out, "default", hub_buf_str(&text));
-        add_text(out, "about", hub_str_of(at->about));
+        hub_json_add_member(out, "default", hub_buf_str(&text));
+        hub_json_add_member(out, "about", hub_str_of(at->about));
         hub_buf_add_char(out, '}');
     }
     hub_buf_fini(&text);

@@ -20,25 +20,19 @@ void hub_state_export_begin(const char *epoch, hub_buf *out)
     hub_buf_add(out, HUB_STR("}\n"));
 }
 
-static void add_text(hub_buf *out, const char *key, hub_str text)
-{
-    hub_json_add_key(out, hub_str_of(key));
-    hub_json_add_string(out, text);
-}
-
 void hub_state_export_add(const hub_state_record *record, bool decrypted, hub_buf *out)
 {
     hub_buf_add_char(out, '{');
-    add_text(out, "scope", record->scope);
-    add_text(out, "kind", record->kind);
-    add_text(out, "owner", record->owner);
-    add_text(out, "key", record->key);
+    hub_json_add_member(out, "scope", record->scope);
+    hub_json_add_member(out, "kind", record->kind);
+    hub_json_add_member(out, "owner", record->owner);
+    hub_json_add_member(out, "key", record->key);
     hub_buf_printf(out, ",\"version\":%" PRIu64, record->version);
     if (record->is_secret) {
         hub_buf_add(out, HUB_STR(",\"secret\":true"));
     }
     if (record->key_id.len > 0 && !decrypted) {
-        add_text(out, "keyId", record->key_id);
+        hub_json_add_member(out, "keyId", record->key_id);
         hub_buf_add(out, HUB_STR(",\"sealed\":\""));
         hub_hex_add(out, record->document);
         hub_buf_add_char(out, '"');

@@ -25,6 +25,17 @@ bool hub_names_match(const hub_names *names, hub_str text)
     return false;
 }
 
+void hub_names_add(const hub_names *names, const char *key, hub_buf *out)
+{
+    hub_json_add_key(out, hub_str_of(key));
+    hub_buf_add_char(out, '[');
+    for (size_t i = 0; i < names->count; i++) {
+        hub_json_add_comma(out);
+        hub_json_add_string(out, hub_str_of(names->items[i]));
+    }
+    hub_buf_add_char(out, ']');
+}
+
 static bool has_tag(const hub_filter_subject *subject, const hub_item *tool, hub_str tag)
 {
     if (subject->tags != NULL && hub_names_have(subject->tags, tag)) {

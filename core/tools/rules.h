@@ -7,6 +7,7 @@
 #ifndef HUB_TOOLS_RULES_H
 #define HUB_TOOLS_RULES_H
 
+#include "base/buf.h"
 #include "base/err.h"
 
 /* A list of names. `set` tells an absent list (all) from an empty one (none). */
@@ -21,6 +22,9 @@ bool hub_names_have(const hub_names *names, hub_str text);
 
 /* Whether one of the names, as a glob, matches `text`. */
 bool hub_names_match(const hub_names *names, hub_str text);
+
+/* Append a member: the key, as hub_json_add_key does, and all names, as a JSON array. */
+void hub_names_add(const hub_names *names, const char *key, hub_buf *out);
 
 /* What becomes of a result that is larger than it may be. */
 typedef enum hub_over {

@@ -89,6 +89,10 @@ void hub_json_add_string(hub_buf *out, hub_str text);
 /* Append `"key":` with a comma in front unless the last byte is '{' or '[' or nothing. */
 void hub_json_add_key(hub_buf *out, hub_str key);
 
+/* Append a member: a key, as above, with a text or a number. */
+void hub_json_add_member(hub_buf *out, const char *key, hub_str text);
+void hub_json_add_count(hub_buf *out, const char *key, uint64_t count);
+
 /* Append a comma unless the last byte is '{' or '[' or nothing: before an array element. */
 void hub_json_add_comma(hub_buf *out);
 

@@ -233,6 +233,18 @@ void hub_json_add_key(hub_buf *out, hub_str key)
     hub_buf_add_char(out, ':');
 }
 
+void hub_json_add_member(hub_buf *out, const char *key, hub_str text)
+{
+    hub_json_add_key(out, hub_str_of(key));
+    hub_json_add_string(out, text);
+}
+
+void hub_json_add_count(hub_buf *out, const char *key, uint64_t count)
+{
+    hub_json_add_key(out, hub_str_of(key));
+    hub_buf_add_u64(out, count);
+}
+
 void hub_json_add_comma(hub_buf *out)
 {
     char last = out->len > 0 ? out->ptr[out->len - 1] : '[';

@@ -5,12 +5,6 @@
 #include "hub/access/classes.h"
 #include "wire/json.h"
 
-static void add_text(hub_buf *out, const char *key, hub_str text)
-{
-    hub_json_add_key(out, hub_str_of(key));
-    hub_json_add_string(out, text);
-}
-
 static void add_decision(const hub_access_question *question, const hub_access_subject *subject,
                          const hub_access_decision *decision, hub_buf *out)
 {
@@ -18,17 +12,17 @@ static void add_decision(const hub_access_question *question, const hub_access_s
     hub_buf scopes;
     hub_buf_init(&scopes, SIZE_MAX / 4);
     hub_access_add_scopes(subject, decision, &scopes);
-    add_text(out, "decision", hub_str_of(hub_access_verdict_name(decision->verdict)));
+    hub_json_add_member(out, "decision", hub_str_of(hub_access_verdict_name(decision->verdict)));
     if (rule != NULL && rule->reason != NULL) {
-        add_text(out, "reason", hub_str_of(rule->reason));
+        hub_json_add_member(out, "reason", hub_str_of(rule->reason));
     }
     if (question->shows_rules && rule != NULL) {
-        add_text(out, "rule", hub_str_of(rule->source));
+        hub_json_add_member(out, "rule", hub_str_of(rule->source));
     } else if (question->shows_rules) {
         hub_buf_add(out, HUB_STR(",\"rule\":null"));
     }
     if (scopes.len > 0) {
-        add_text(out, "scopes", hub_buf_str(&scopes));
+        hub_json_add_member(out, "scopes", hub_buf_str(&scopes));
     }
     hub_buf_printf(out, ",\"conditional\":%s", decision->is_conditional ? "true" : "false");
     hub_buf_fini(&scopes);
@@ -50,12 +44,12 @@ void hub_access_explain(const hub_orchestrator *hub, const hub_access_question *
     hub_err err = hub_access_decide(rules, question->who, &who, &subject, question->arguments,
                                     &decision, &why);
     hub_buf_add_char(out, '{');
-    add_text(out, "principal", hub_str_of(question->who->name));
+    hub_json_add_member(out, "principal", hub_str_of(question->who->name));
     if (err == HUB_OK) {
         add_decision(question, &subject, &decision, out);
     } else {
-        add_text(out, "decision", HUB_STR("refuse"));
-        add_text(out, "reason", hub_str_of(why.text));
+        hub_json_add_member(out, "decision", HUB_STR("refuse"));
+        hub_json_add_member(out, "reason", hub_str_of(why.text));
     }
     hub_buf_printf(out, ",\"listed\":%s,\"withheld\":%s}", is_listed ? "true" : "false",
                    is_kept_back ? "true" : "false");

@@ -175,12 +175,6 @@ static void toolset_tuned(hub_toolset *toolset)
 
 /* ---- status ---------------------------------------------------------------------------------- */
 
-static void add_count(hub_buf *out, const char *key, uint64_t count)
-{
-    hub_json_add_key(out, hub_str_of(key));
-    hub_buf_add_u64(out, count);
-}
-
 void hub_pins_add_counts(const hub_toolset *toolset, hub_buf *out)
 {
     size_t counts[4] = {0};
@@ -205,7 +199,7 @@ void hub_pins_add_counts(const hub_toolset *toolset, hub_buf *out)
     hub_json_add_key(out, HUB_STR("pins"));
     hub_buf_add_char(out, '{');
     for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++) {
-        add_count(out, KEYS[i], counts[i]);
+        hub_json_add_count(out, KEYS[i], counts[i]);
     }
     hub_buf_add_char(out, '}');
 }

@@ -20,16 +20,9 @@ static void add_text(hub_buf *out, const char *key, const char *text)
 
 static void add_names(hub_buf *out, const char *key, const hub_names *names)
 {
-    if (!names->set && names->count == 0) {
-        return;
+    if (names->set || names->count > 0) {
+        hub_names_add(names, key, out);
     }
-    hub_json_add_key(out, hub_str_of(key));
-    hub_buf_add_char(out, '[');
-    for (size_t i = 0; i < names->count; i++) {
-        hub_json_add_comma(out);
-        hub_json_add_string(out, hub_str_of(names->items[i]));
-    }
-    hub_buf_add_char(out, ']');
 }
 
 static void add_digest(hub_buf *out, const char *key,

@@ -240,12 +240,6 @@ bool hub_describe_resolve(hub_orchestrator *hub, const char *profile_name, hub_s
     return entry != NULL;
 }
 
-static void add_text(hub_buf *out, const char *key, const char *text)
-{
-    hub_json_add_key(out, hub_str_of(key));
-    hub_json_add_string(out, hub_str_of(text));
-}
-
 void hub_describe_modules(hub_orchestrator *hub, hub_buf *out)
 {
     size_t count;
@@ -255,10 +249,10 @@ void hub_describe_modules(hub_orchestrator *hub, hub_buf *out)
         const char *description = modules[i]->table->description;
         hub_json_add_comma(out);
         hub_buf_add_char(out, '{');
-        add_text(out, "name", modules[i]->name);
-        add_text(out, "version", modules[i]->table->version);
-        add_text(out, "path", modules[i]->path);
-        add_text(out, "summary", description != NULL ? description : "");
+        hub_json_add_member(out, "name", hub_str_of(modules[i]->name));
+        hub_json_add_member(out, "version", hub_str_of(modules[i]->table->version));
+        hub_json_add_member(out, "path", hub_str_of(modules[i]->path));
+        hub_json_add_member(out, "summary", hub_str_of(description != NULL ? description : ""));
         hub_buf_add_char(out, '}');
     }
     const hub_refusal *refusals = hub_resolver_refusals(hub_resolver_of(hub), &count);
@@ -268,8 +262,8 @@ void hub_describe_modules(hub_orchestrator *hub, hub_buf *out)
         hub_buf_printf(&text, "refused: %s", refusals[i].reason);
         hub_json_add_comma(out);
         hub_buf_add_char(out, '{');
-        add_text(out, "name", refusals[i].path);
-        add_text(out, "refused", refusals[i].reason);
+        hub_json_add_member(out, "name", hub_str_of(refusals[i].path));
+        hub_json_add_member(out, "refused", hub_str_of(refusals[i].reason));
         hub_json_add_key(out, HUB_STR("summary"));
         hub_json_add_string(out, hub_buf_str(&text));
         hub_buf_add_char(out, '}');

@@ -168,29 +168,19 @@ const char *hub_status_state(const hub_toolset *toolset, bool is_active)
                                                                : "unknown";
 }
 
-static void add_count(hub_buf *out, const char *key, uint64_t count)
-{
-    hub_json_add_key(out, hub_str_of(key));
-    hub_buf_add_u64(out, count);
-}
-
-static void add_text(hub_buf *out, const char *key, const char *text)
-{
-    hub_json_add_key(out, hub_str_of(key));
-    hub_json_add_string(out, hub_str_of(text));
-}
-
 /* Of the server behind it, if it has one. */
 static void add_server(const hub_toolset *toolset, hub_buf *out)
 {
     const hub_toolset_health *health = hub_toolset_health_of(toolset);
     hub_revision revision = hub_revision_parse(hub_str_of(health->protocol));
     if (health->pid != 0) {
-        add_count(out, "pid", health->pid);
+        hub_json_add_count(out, "pid", health->pid);
     }
     if (revision != HUB_REVISION_NONE) {
-        add_text(out, "era", hub_revision_era(revision) == HUB_ERA_MODERN ? "modern" : "legacy");
-        add_text(out, "protocol", health->protocol);
+        hub_json_add_member(
+            out, "era",
+            hub_str_of(hub_revision_era(revision) == HUB_ERA_MODERN ? "modern" : "legacy"));
+        hub_json_add_member(out, "protocol", hub_str_of(health->protocol));
     }
 }
 
@@ -208,13 +198,13 @@ static void add_troubles(const hub_toolset *toolset, bool is_active, hub_buf *ou
     const hub_toolset_health *health = hub_toolset_health_of(toolset);
     const char *last = last_error_of(toolset, is_active);
     uint64_t now = hub_clock_now_ms();
-    add_count(out, "restarts", health->restarts);
-    add_count(out, "failures", health->failures);
+    hub_json_add_count(out, "restarts", health->restarts);
+    hub_json_add_count(out, "failures", health->failures);
     if (last[0] != '\0') {
-        add_text(out, "lastError", last);
+        hub_json_add_member(out, "lastError", hub_str_of(last));
     }
     if (health->next_attempt_ms > now) {
-        add_count(out, "nextAttemptMs", health->next_attempt_ms - now);
+        hub_json_add_count(out, "nextAttemptMs", health->next_attempt_ms - now);
     }
 }
 
@@ -223,7 +213,8 @@ static void add_age(const hub_toolset *toolset, hub_buf *out)
 {
     if (hub_discovery_learned_at(toolset) > 0) {
         int64_t age = hub_clock_wall_ms() - hub_discovery_learned_at(toolset);
-        add_count(out, "catalogAgeMs", age > 0 ? (uint64_t)age : 0); /* the clock may be set back */
+        hub_json_add_count(out, "catalogAgeMs",
+                           age > 0 ? (uint64_t)age : 0); /* the clock may be set back */
     }
 }
 
@@ -253,16 +244,16 @@ static void add_load(const hub_toolset *toolset, hub_buf *out)
     size_t in_flight;
     size_t queued;
     hub_status_load(toolset, &in_flight, &queued);
-    add_count(out, "inFlight", in_flight);
-    add_count(out, "queued", queued);
+    hub_json_add_count(out, "inFlight", in_flight);
+    hub_json_add_count(out, "queued", queued);
     if (hub_toolset_settings_of(toolset)->max_calls > 0) {
-        add_count(out, "queueLimit", hub_toolset_settings_of(toolset)->queue);
+        hub_json_add_count(out, "queueLimit", hub_toolset_settings_of(toolset)->queue);
     }
     if (hub_toolset_settings_of(toolset)->sharing_session) {
-        add_count(out, "instances", hub_session_instance_count(toolset));
+        hub_json_add_count(out, "instances", hub_session_instance_count(toolset));
     }
     if (hub_toolset_is_stand_in(toolset)) {
-        add_count(out, "principals", hub_principal_instance_count(toolset));
+        hub_json_add_count(out, "principals", hub_principal_instance_count(toolset));
     }
 }
 
@@ -282,9 +273,9 @@ static void add_what_there_is(hub_exposure *seen, const hub_toolset *toolset, bo
     if (is_active || !is_gated) {
         add_server(toolset, out);
     }
-    add_count(out, "tools",
-              is_gated ? hub_exposure_count(seen, key, HUB_KIND_TOOL)
-                       : hub_toolset_count(toolset, HUB_KIND_TOOL));
+    hub_json_add_count(out, "tools",
+                       is_gated ? hub_exposure_count(seen, key, HUB_KIND_TOOL)
+                                : hub_toolset_count(toolset, HUB_KIND_TOOL));
 }
 
 /* Whether it is active for who has that exposure; NULL: for anybody. */
@@ -309,16 +300,16 @@ void hub_status_add_toolset(hub_exposure *seen, const hub_toolset *registered, h
     const hub_status_counts *counts = counts_of(toolset);
     uint64_t timed = counts->calls - counts->cancelled;
     hub_buf_add_char(out, '{');
-    add_text(out, "state", hub_status_state(toolset, is_active));
+    hub_json_add_member(out, "state", hub_str_of(hub_status_state(toolset, is_active)));
     add_what_there_is(seen, toolset, is_active, out);
     if (hub_overrides_unused(toolset)->count > 0) {
-        add_count(out, "overridesUnused", hub_overrides_unused(toolset)->count);
+        hub_json_add_count(out, "overridesUnused", hub_overrides_unused(toolset)->count);
     }
-    add_count(out, "calls", counts->calls);
-    add_count(out, "errors", counts->errors);
-    add_count(out, "cancelled", counts->cancelled);
-    add_count(out, "refused", counts->refused);
-    add_count(out, "redefined", hub_toolset_redefined(toolset));
+    hub_json_add_count(out, "calls", counts->calls);
+    hub_json_add_count(out, "errors", counts->errors);
+    hub_json_add_count(out, "cancelled", counts->cancelled);
+    hub_json_add_count(out, "refused", counts->refused);
+    hub_json_add_count(out, "redefined", hub_toolset_redefined(toolset));
     hub_pins_add_counts(toolset, out);
     add_troubles(toolset, is_active, out);
     add_age(toolset, out);
@@ -380,10 +371,10 @@ static void add_audit(const viewer *who, hub_buf *out)
     hub_json_add_key(out, HUB_STR("audit"));
     hub_buf_add_char(out, '{');
     if (!is_narrowed(who)) {
-        add_count(out, "written", numbers.written);
-        add_count(out, "waiting", numbers.waiting);
-        add_count(out, "dropped", numbers.dropped);
-        add_count(out, "refused", numbers.refused);
+        hub_json_add_count(out, "written", numbers.written);
+        hub_json_add_count(out, "waiting", numbers.waiting);
+        hub_json_add_count(out, "dropped", numbers.dropped);
+        hub_json_add_count(out, "refused", numbers.refused);
     }
     hub_json_add_key(out, HUB_STR("failing"));
     hub_buf_printf(out, "%s}", numbers.is_failing ? "true" : "false");
@@ -401,12 +392,12 @@ static void add_state(const viewer *who, hub_buf *out)
     hub_state_health health = hub_store_health(store);
     hub_json_add_key(out, HUB_STR("state"));
     hub_buf_add_char(out, '{');
-    add_text(out, "condition", CONDITIONS[health.condition]);
+    hub_json_add_member(out, "condition", hub_str_of(CONDITIONS[health.condition]));
     if (may_tell_of_all(who) && health.reason[0] != '\0') {
-        add_text(out, "reason", health.reason);
+        hub_json_add_member(out, "reason", hub_str_of(health.reason));
     }
     if (may_tell_of_all(who) && health.notice[0] != '\0') {
-        add_text(out, "notice", health.notice);
+        hub_json_add_member(out, "notice", hub_str_of(health.notice));
     }
     hub_buf_printf(out, ",\"encrypted\":%s}", health.has_key ? "true" : "false");
 }
@@ -427,9 +418,9 @@ static void add_refused_reload(const viewer *who, hub_buf *out)
     if (state->refused_ms > 0) {
         hub_json_add_key(out, HUB_STR("refusedReload"));
         hub_buf_add_char(out, '{');
-        add_count(out, "agoMs", hub_clock_now_ms() - state->refused_ms);
+        hub_json_add_count(out, "agoMs", hub_clock_now_ms() - state->refused_ms);
         if (may_tell_of_all(who)) {
-            add_text(out, "reason", state->refusal.text);
+            hub_json_add_member(out, "reason", hub_str_of(state->refusal.text));
         }
         hub_buf_add_char(out, '}');
     }
@@ -473,11 +464,11 @@ static void add_totals(const viewer *who, hub_buf *out)
 {
     totals of = totals_for(who);
     size_t most = hub_settings_of(who->hub)->limits.running_servers;
-    add_count(out, "inFlight", of.in_flight);
-    add_count(out, "refused", of.refused);
-    add_count(out, "servers", of.servers);
+    hub_json_add_count(out, "inFlight", of.in_flight);
+    hub_json_add_count(out, "refused", of.refused);
+    hub_json_add_count(out, "servers", of.servers);
     if (most > 0) {
-        add_count(out, "serversLimit", most);
+        hub_json_add_count(out, "serversLimit", most);
     }
 }
 
@@ -486,11 +477,11 @@ static void add_hub(const viewer *who, hub_buf *out)
     const hub_orchestrator *hub = who->hub;
     const hub_generation *generation = hub_settings_of(hub)->generation;
     hub_buf_add_char(out, '{');
-    add_text(out, "name", hub_settings_of(hub)->name);
-    add_text(out, "version", PATCHBAY_VERSION);
-    add_count(out, "pid", (uint64_t)getpid());
-    add_count(out, "upMs", hub_clock_now_ms() - hub_begun_ms(hub));
-    add_count(out, "generation", generation != NULL ? generation->number : 1);
+    hub_json_add_member(out, "name", hub_str_of(hub_settings_of(hub)->name));
+    hub_json_add_member(out, "version", hub_str_of(PATCHBAY_VERSION));
+    hub_json_add_count(out, "pid", (uint64_t)getpid());
+    hub_json_add_count(out, "upMs", hub_clock_now_ms() - hub_begun_ms(hub));
+    hub_json_add_count(out, "generation", generation != NULL ? generation->number : 1);
     add_totals(who, out);
     add_refused_reload(who, out);
     add_audit(who, out);
@@ -514,7 +505,7 @@ static void add_members(const viewer *who, hub_buf *out)
             (shows_inactive(who->profile) && may_tell_of(seen, toolset))) {
             hub_json_add_comma(out);
             hub_buf_add_char(out, '{');
-            add_text(out, "key", hub_toolset_settings_of(toolset)->key);
+            hub_json_add_member(out, "key", hub_str_of(hub_toolset_settings_of(toolset)->key));
             hub_buf_printf(out, ",\"active\":%s,\"status\":", is_active ? "true" : "false");
             hub_status_add_toolset(seen, toolset, out);
             hub_refused_plugin_add(as_seen(seen, toolset), out);
@@ -559,8 +550,8 @@ bool hub_status_add_not_ready(const hub_orchestrator *hub, hub_buf *out)
              hub_toolset_state(toolset) == PATCHBAY_STATE_CONNECTING)) {
             hub_json_add_comma(out);
             hub_buf_add_char(out, '{');
-            add_text(out, "toolset", hub_toolset_settings_of(toolset)->key);
-            add_text(out, "state", hub_status_state(toolset, true));
+            hub_json_add_member(out, "toolset", hub_str_of(hub_toolset_settings_of(toolset)->key));
+            hub_json_add_member(out, "state", hub_str_of(hub_status_state(toolset, true)));
             hub_buf_add_char(out, '}');
             has_any = true;
         }

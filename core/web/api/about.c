@@ -27,8 +27,8 @@ static void add_parameters(const hub_api_route *route, hub_buf *out)
     for (const hub_api_param *at = route->params; at != NULL && at->name != NULL; at++) {
         hub_json_add_comma(out);
         hub_buf_printf(out, "{\"in\":\"query\",\"schema\":%s", at->schema);
-        hub_api_add_text(out, "name", hub_str_of(at->name));
-        hub_api_add_text(out, "description", hub_str_of(at->about));
+        hub_json_add_member(out, "name", hub_str_of(at->name));
+        hub_json_add_member(out, "description", hub_str_of(at->about));
         hub_buf_add_char(out, '}');
     }
     hub_buf_add_char(out, ']');
@@ -74,8 +74,8 @@ static void add_operation(const hub_api_route *route, hub_buf *out)
     }
     hub_buf_add(out, HUB_STR("\":{"));
     add_operation_id(route, out);
-    hub_api_add_text(out, "summary", hub_str_of(route->summary));
-    hub_api_add_text(out, "x-scope", hub_str_of(SCOPES[route->scope]));
+    hub_json_add_member(out, "summary", hub_str_of(route->summary));
+    hub_json_add_member(out, "x-scope", hub_str_of(SCOPES[route->scope]));
     hub_buf_add(out, HUB_STR(",\"security\":[{\"bearer\":[]}]"));
     add_parameters(route, out);
     if (route->body != NULL) {
@@ -148,17 +148,6 @@ static void serve_openapi(hub_api_asked *asked)
 
 /* ---- who asks -------------------------------------------------------------------------------- */
 
-static void add_names(hub_buf *out, const char *key, const hub_names *names)
-{
-    hub_json_add_key(out, hub_str_of(key));
-    hub_buf_add_char(out, '[');
-    for (size_t i = 0; i < names->count; i++) {
-        hub_json_add_comma(out);
-        hub_json_add_string(out, hub_str_of(names->items[i]));
-    }
-    hub_buf_add_char(out, ']');
-}
-
 static void serve_me(hub_api_asked *asked)
 {
     static const char *const RIGHTS[] = {
@@ -166,10 +155,10 @@ static void serve_me(hub_api_asked *asked)
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_add_char(&out, '{');
-    hub_api_add_text(&out, "principal", hub_str_of(asked->identity->name));
-    hub_api_add_text(&out, "right", hub_str_of(RIGHTS[asked->right]));
-    add_names(&out, "scopes", &asked->identity->scopes);
-    add_names(&out, "groups", &asked->identity->groups);
+    hub_json_add_member(&out, "principal", hub_str_of(asked->identity->name));
+    hub_json_add_member(&out, "right", hub_str_of(RIGHTS[asked->right]));
+    hub_names_add(&asked->identity->scopes, "scopes", &out);
+    hub_names_add(&asked->identity->groups, "groups", &out);
     if (asked->identity->expires != 0) {
         hub_json_add_key(&out, HUB_STR("expires"));
         hub_buf_add_u64(&out, (uint64_t)asked->identity->expires);

@@ -130,7 +130,7 @@ static void add_suspicion(hub_buf *out, const hub_lock_entry *now)
     hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES);
     hub_suspects_add(hub_suspects_in(now->definition), &text);
     if (text.len > 0) {
-        hub_api_add_text(out, "suspect", hub_buf_str(&text));
+        hub_json_add_member(out, "suspect", hub_buf_str(&text));
     }
     hub_buf_fini(&text);
 }
@@ -148,16 +148,16 @@ static void add_change(void *ctx, hub_str toolset, const char *what, const hub_l
     bool is_withheld = now != NULL && (old == NULL ? one->withholds_new : one->withholds_changed);
     hub_json_add_comma(out);
     hub_buf_add_char(out, '{');
-    hub_api_add_text(out, "toolset", toolset);
-    hub_api_add_text(out, "what", hub_str_of(what));
-    hub_api_add_text(out, "name", now != NULL ? now->name : old->name);
-    hub_api_add_text(out, "change",
-                     hub_str_of(old == NULL   ? "new"
-                                : now == NULL ? "gone"
-                                              : "changed"));
+    hub_json_add_member(out, "toolset", toolset);
+    hub_json_add_member(out, "what", hub_str_of(what));
+    hub_json_add_member(out, "name", now != NULL ? now->name : old->name);
+    hub_json_add_member(out, "change",
+                        hub_str_of(old == NULL   ? "new"
+                                   : now == NULL ? "gone"
+                                                 : "changed"));
     hub_buf_printf(out, ",\"withheld\":%s", is_withheld ? "true" : "false");
     if (now != NULL && now->digest.len > 0) {
-        hub_api_add_text(out, "digest", now->digest);
+        hub_json_add_member(out, "digest", now->digest);
         add_suspicion(out, now);
     }
     add_side(out, "before", what, old);

@@ -25,32 +25,20 @@ static void add_flag(hub_buf *out, const char *key, bool is)
     hub_buf_add(out, is ? HUB_STR("true") : HUB_STR("false"));
 }
 
-static void add_number(hub_buf *out, const char *key, uint64_t number)
-{
-    hub_json_add_key(out, hub_str_of(key));
-    hub_buf_add_u64(out, number);
-}
-
 /* A text; nothing when it is NULL. */
 static void add_text(hub_buf *out, const char *key, const char *text)
 {
     if (text != NULL) {
-        hub_api_add_text(out, key, hub_str_of(text));
+        hub_json_add_member(out, key, hub_str_of(text));
     }
 }
 
 /* A list; nothing when nobody has said one. */
 static void add_names(hub_buf *out, const char *key, const hub_names *names)
 {
-    if (!names->set) {
-        return;
+    if (names->set) {
+        hub_names_add(names, key, out);
     }
-    add_key(out, key, '[');
-    for (size_t i = 0; i < names->count; i++) {
-        hub_json_add_comma(out);
-        hub_json_add_string(out, hub_str_of(names->items[i]));
-    }
-    hub_buf_add_char(out, ']');
 }
 
 /* ---- what it is ------------------------------------------------------------------------------ */
@@ -87,7 +75,7 @@ static void add_listeners(const hub_settings *settings, hub_buf *out)
         add_text(out, "address", one->address);
         add_text(out, "profile", one->profile);
         if (is_http) {
-            add_number(out, "port", one->port);
+            hub_json_add_count(out, "port", one->port);
             add_flag(out, "tls", one->tls.certificate != NULL);
             add_flag(out, "insecure", one->insecure);
             add_flag(out, "metrics", one->metrics);
@@ -113,9 +101,9 @@ static void add_toolset(const hub_toolset_settings *one, hub_buf *out)
     add_flag(out, "isolated", one->is_isolated);
     add_flag(out, "withheld", one->is_withheld);
     add_flag(out, "overrides", one->overrides != NULL);
-    add_number(out, "callTimeoutMs", one->call_timeout_ms);
-    add_number(out, "maxCalls", one->max_calls);
-    add_number(out, "queue", one->queue);
+    hub_json_add_count(out, "callTimeoutMs", one->call_timeout_ms);
+    hub_json_add_count(out, "maxCalls", one->max_calls);
+    hub_json_add_count(out, "queue", one->queue);
     add_names(out, "allow", &one->tools_allow);
     add_names(out, "deny", &one->tools_deny);
     add_names(out, "tags", &one->tags);
@@ -142,8 +130,8 @@ static void add_guards(const hub_settings *settings, hub_buf *out)
                                             [HUB_REMEMBER_ALL] = "all"};
     add_key(out, "auth", '{');
     add_flag(out, "required", settings->auth.required);
-    add_number(out, "tokens", settings->auth.token_count);
-    add_number(out, "issuers", settings->auth.issuer_count);
+    hub_json_add_count(out, "tokens", settings->auth.token_count);
+    hub_json_add_count(out, "issuers", settings->auth.issuer_count);
     hub_buf_add_char(out, '}');
     add_key(out, "access", '[');
     for (size_t i = 0; i < settings->access.count; i++) {
@@ -172,7 +160,7 @@ static void serve_configuration(hub_api_asked *asked)
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
     hub_buf_add_char(&out, '{');
-    add_number(&out, "generation", generation != NULL ? generation->number : 1);
+    hub_json_add_count(&out, "generation", generation != NULL ? generation->number : 1);
     add_profiles(settings, &out);
     add_listeners(settings, &out);
     add_toolsets(asked->hub, &out);
@@ -212,8 +200,8 @@ static void read_files(hub_api_later *later)
 static void add_list(hub_buf *out, const char *key, const hub_name_list *names)
 {
     add_key(out, key, '{');
-    add_number(out, "count", names->count);
-    hub_api_add_text(out, "names", hub_str_of(names->text));
+    hub_json_add_count(out, "count", names->count);
+    hub_json_add_member(out, "names", hub_str_of(names->text));
     hub_buf_add_char(out, '}');
 }
 

@@ -77,7 +77,7 @@ static void answer(asking *one, const hub_buf *principal)
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
     one->out = &out;
     hub_buf_add_char(&out, '{');
-    hub_api_add_text(&out, "tool", one->asked->named[0]);
+    hub_json_add_member(&out, "tool", one->asked->named[0]);
     hub_buf_add(&out, HUB_STR(",\"answers\":["));
     explain_for(one, principal);
     hub_buf_add(&out, HUB_STR("]}"));

@@ -13,12 +13,6 @@
 
 enum { MOST_SESSIONS = 1000, MOST_PRINCIPALS = 1000 };
 
-static void add_number(hub_buf *out, const char *key, uint64_t number)
-{
-    hub_json_add_key(out, hub_str_of(key));
-    hub_buf_add_u64(out, number);
-}
-
 static bool may_see(const hub_api_asked *asked, const char *principal)
 {
     return asked->right >= HUB_API_READ || strcmp(principal, asked->identity->name) == 0;
@@ -50,7 +44,7 @@ static void add_equipped(const hub_orchestrator *hub, const hub_principal *princ
     const hub_audience *audience = hub_audience_find(principal, hub_find_profile(hub, NULL));
     hub_str name = audience != NULL ? hub_saved_equipped_by(audience).name : HUB_STR_EMPTY;
     if (name.len > 0) {
-        hub_api_add_text(out, "equipped", name);
+        hub_json_add_member(out, "equipped", name);
     }
 }
 
@@ -65,7 +59,7 @@ static void serve_principals(hub_api_asked *asked)
     if (hub_principal_find(asked->hub, hub_str_of(asked->identity->name)) == NULL) {
         count++;
         hub_buf_add_char(&out, '{');
-        hub_api_add_text(&out, "name", hub_str_of(asked->identity->name));
+        hub_json_add_member(&out, "name", hub_str_of(asked->identity->name));
         hub_buf_add(&out, HUB_STR(",\"sessions\":0,\"inFlight\":0}"));
     }
     for (const hub_principal *at = hub_principal_next(asked->hub, NULL); at != NULL;
@@ -79,9 +73,9 @@ static void serve_principals(hub_api_asked *asked)
         }
         hub_json_add_comma(&out);
         hub_buf_add_char(&out, '{');
-        hub_api_add_text(&out, "name", hub_str_of(hub_principal_name(at)));
-        add_number(&out, "sessions", count_sessions(asked->hub, at));
-        add_number(&out, "inFlight", hub_principal_in_flight(at));
+        hub_json_add_member(&out, "name", hub_str_of(hub_principal_name(at)));
+        hub_json_add_count(&out, "sessions", count_sessions(asked->hub, at));
+        hub_json_add_count(&out, "inFlight", hub_principal_in_flight(at));
         add_equipped(asked->hub, at, &out);
         hub_buf_add_char(&out, '}');
     }
@@ -98,15 +92,15 @@ static void add_session(const hub_session *session, hub_buf *out)
     hub_buf_add_char(out, '{');
     hub_json_add_key(out, HUB_STR("number"));
     hub_buf_add_u64(out, hub_session_number(session));
-    hub_api_add_text(out, "principal", hub_str_of(hub_session_who(session)));
-    hub_api_add_text(out, "profile", hub_str_of(hub_profile_name(hub_session_profile(session))));
-    hub_api_add_text(out, "transport", hub_str_of(hub_session_transport(session)));
-    hub_api_add_text(out, "peer", hub_str_of(hub_session_peer(session)));
+    hub_json_add_member(out, "principal", hub_str_of(hub_session_who(session)));
+    hub_json_add_member(out, "profile", hub_str_of(hub_profile_name(hub_session_profile(session))));
+    hub_json_add_member(out, "transport", hub_str_of(hub_session_transport(session)));
+    hub_json_add_member(out, "peer", hub_str_of(hub_session_peer(session)));
     if (revision != HUB_REVISION_NONE) {
-        hub_api_add_text(out, "protocol", hub_str_of(hub_revision_date(revision)));
+        hub_json_add_member(out, "protocol", hub_str_of(hub_revision_date(revision)));
     }
-    add_number(out, "ageMs", (hub_clock_now_us() - hub_session_begun_us(session)) / 1000);
-    add_number(out, "inFlight", hub_session_in_flight(session));
+    hub_json_add_count(out, "ageMs", (hub_clock_now_us() - hub_session_begun_us(session)) / 1000);
+    hub_json_add_count(out, "inFlight", hub_session_in_flight(session));
     hub_buf_add_char(out, '}');
 }
 

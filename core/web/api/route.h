@@ -126,9 +126,6 @@ hub_session *hub_api_look(const hub_api_asked *asked);
  * structured content, and of one that fails with an error of the API. */
 void hub_api_call_own(hub_api_asked *asked, const char *name, hub_str arguments);
 
-/* Append `"KEY":"TEXT"` to an object, with a comma in front where one is needed. */
-void hub_api_add_text(hub_buf *out, const char *key, hub_str text);
-
 /* The same for a block by which a model asks for a call (export/block.h): answered with the block that
  * answers it. */
 void hub_api_call_block(hub_api_asked *asked, hub_str name, hub_str arguments, bool is_anthropic,

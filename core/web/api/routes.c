@@ -257,12 +257,6 @@ bool hub_api_query_number(const hub_api_asked *asked, const char *name, uint64_t
     return is_good;
 }
 
-void hub_api_add_text(hub_buf *out, const char *key, hub_str text)
-{
-    hub_json_add_key(out, hub_str_of(key));
-    hub_json_add_string(out, text);
-}
-
 /* ---- what is answered ------------------------------------------------------------------------ */
 
 static void answer(hub_web_exchange *exchange, int status, hub_str json)

@@ -68,8 +68,8 @@ static void add_tools(const look *one, hub_session *session, const hub_saved *sa
         hub_json_add_comma(out);
         hub_buf_add(out, HUB_STR("{\"id\":"));
         add_id(out, &saved->tools[i]);
-        hub_api_add_text(out, "state",
-                         hub_str_of(state_of(session, one->later.asked.hub, &saved->tools[i])));
+        hub_json_add_member(out, "state",
+                            hub_str_of(state_of(session, one->later.asked.hub, &saved->tools[i])));
         hub_buf_add_char(out, '}');
     }
     hub_buf_add_char(out, ']');
@@ -86,12 +86,12 @@ static void answer_one(look *one, const hub_saved_found *found)
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
     hub_buf_add_char(&out, '{');
-    hub_api_add_text(&out, "name", saved->name);
-    hub_api_add_text(&out, "description", saved->description);
-    hub_api_add_text(&out, "owner", saved->owner);
-    hub_api_add_text(&out, "createdAt", saved->created_at);
-    hub_api_add_text(&out, "updatedAt", saved->updated_at);
-    hub_api_add_text(&out, "origin", hub_str_of(hub_saved_origin_name(found->origin)));
+    hub_json_add_member(&out, "name", saved->name);
+    hub_json_add_member(&out, "description", saved->description);
+    hub_json_add_member(&out, "owner", saved->owner);
+    hub_json_add_member(&out, "createdAt", saved->created_at);
+    hub_json_add_member(&out, "updatedAt", saved->updated_at);
+    hub_json_add_member(&out, "origin", hub_str_of(hub_saved_origin_name(found->origin)));
     hub_json_add_key(&out, HUB_STR("version"));
     hub_buf_add_u64(&out, saved->version);
     add_tools(one, session, saved, &out);
@@ -262,11 +262,11 @@ static void serve_list(hub_api_asked *asked)
     hub_buf_init(&text, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_add_char(&arguments, '{');
     if (hub_api_query(asked, "query", &text)) {
-        hub_api_add_text(&arguments, "query", hub_buf_str(&text));
+        hub_json_add_member(&arguments, "query", hub_buf_str(&text));
     }
     hub_buf_clear(&text);
     if (hub_api_query(asked, "cursor", &text)) {
-        hub_api_add_text(&arguments, "cursor", hub_buf_str(&text));
+        hub_json_add_member(&arguments, "cursor", hub_buf_str(&text));
     }
     hub_buf_add_char(&arguments, '}');
     hub_api_call_own(asked, "list-saved-toolsets", hub_buf_str(&arguments));
@@ -284,7 +284,7 @@ static void serve_delete(hub_api_asked *asked)
     hub_buf arguments;
     hub_buf_init(&arguments, asked->named[0].len * 6 + 64);
     hub_buf_add_char(&arguments, '{');
-    hub_api_add_text(&arguments, "name", asked->named[0]);
+    hub_json_add_member(&arguments, "name", asked->named[0]);
     hub_buf_add_char(&arguments, '}');
     hub_api_call_own(asked, "delete-toolset", hub_buf_str(&arguments));
     hub_buf_fini(&arguments);

@@ -73,31 +73,20 @@ static void read_tokens(hub_api_later *later)
     one->why.code = err;
 }
 
-static void add_names(hub_buf *out, const char *key, const hub_names *names)
-{
-    hub_json_add_key(out, hub_str_of(key));
-    hub_buf_add_char(out, '[');
-    for (size_t i = 0; i < names->count; i++) {
-        hub_json_add_comma(out);
-        hub_json_add_string(out, hub_str_of(names->items[i]));
-    }
-    hub_buf_add_char(out, ']');
-}
-
 static void add_token(hub_buf *out, const hub_token *token, int64_t created)
 {
     hub_json_add_comma(out);
     hub_buf_add_char(out, '{');
-    hub_api_add_text(out, "name", hub_str_of(token->name));
-    hub_api_add_text(out, "id", hub_str_of(token->id));
+    hub_json_add_member(out, "name", hub_str_of(token->name));
+    hub_json_add_member(out, "id", hub_str_of(token->id));
     hub_buf_printf(out, ",\"created\":%lld", (long long)created);
     if (token->expires != 0) {
         hub_buf_printf(out, ",\"expires\":%lld", (long long)token->expires);
     }
-    add_names(out, "scopes", &token->scopes);
-    add_names(out, "groups", &token->groups);
+    hub_names_add(&token->scopes, "scopes", out);
+    hub_names_add(&token->groups, "groups", out);
     if (token->profile != NULL) {
-        hub_api_add_text(out, "profile", hub_str_of(token->profile));
+        hub_json_add_member(out, "profile", hub_str_of(token->profile));
     }
     hub_buf_add_char(out, '}');
 }
@@ -286,8 +275,8 @@ static void finish_make(hub_api_later *later)
         hub_buf out;
         hub_buf_init(&out, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
         hub_buf_add_char(&out, '{');
-        hub_api_add_text(&out, "name", hub_str_of(one->wanted.name));
-        hub_api_add_text(&out, "token", hub_str_of(one->made.text));
+        hub_json_add_member(&out, "name", hub_str_of(one->wanted.name));
+        hub_json_add_member(&out, "token", hub_str_of(one->made.text));
         hub_buf_add_char(&out, '}');
         hub_api_answer(exchange, 200, &out);
     }

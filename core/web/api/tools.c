@@ -66,7 +66,7 @@ static void add_summary(const hub_item *item, hub_buf *out)
     hub_buf_init(&line, HUB_LIMIT_DESCRIPTION_BYTES + 1);
     if (hub_json_decode(hub_json_get(item->json, HUB_STR("description")), &text) == HUB_OK) {
         hub_line_add(&line, hub_buf_str(&text), SUMMARY_BYTES);
-        hub_api_add_text(out, "description", hub_buf_str(&line));
+        hub_json_add_member(out, "description", hub_buf_str(&line));
     }
     hub_buf_fini(&line);
     hub_buf_fini(&text);
@@ -78,11 +78,11 @@ static void add_members(hub_str toolset, const hub_item *item, hub_str exposed, 
     hub_buf id;
     hub_buf_init(&id, toolset.len + item->name.len + 2);
     hub_buf_printf(&id, HUB_STR_FMT ":" HUB_STR_FMT, HUB_STR_ARG(toolset), HUB_STR_ARG(item->name));
-    hub_api_add_text(out, "id", hub_buf_str(&id));
-    hub_api_add_text(out, "toolset", toolset);
-    hub_api_add_text(out, "tool", item->name);
+    hub_json_add_member(out, "id", hub_buf_str(&id));
+    hub_json_add_member(out, "toolset", toolset);
+    hub_json_add_member(out, "tool", item->name);
     if (exposed.len > 0) {
-        hub_api_add_text(out, "name", exposed);
+        hub_json_add_member(out, "name", exposed);
     }
     hub_json_add_key(out, HUB_STR("bytes"));
     hub_buf_add_u64(out, item->json.len);

@@ -39,7 +39,7 @@ static void add_trouble(const hub_toolset *toolset, bool is_active, hub_buf *out
     hub_buf why;
     hub_buf_init(&why, HUB_LIMIT_REASON_BYTES);
     if (hub_describe_trouble(toolset, is_active, &why) != NULL && why.len > 0) {
-        hub_api_add_text(out, "reason", hub_buf_str(&why));
+        hub_json_add_member(out, "reason", hub_buf_str(&why));
     }
     hub_buf_fini(&why);
 }
@@ -51,7 +51,7 @@ static void add_stderr(const hub_toolset *toolset, hub_buf *out)
     hub_buf_init(&masked, SIZE_MAX / 4);
     hub_str tail = hub_process_tail_of(hub_processes_of(hub_toolset_hub(toolset)),
                                        hub_str_of(hub_toolset_key(toolset)));
-    hub_api_add_text(out, "stderr", hub_respond_mask(tail, &masked));
+    hub_json_add_member(out, "stderr", hub_respond_mask(tail, &masked));
     hub_buf_fini(&masked);
 }
 
@@ -66,11 +66,13 @@ static void serve_toolset(hub_api_asked *asked)
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
     hub_buf_add_char(&out, '{');
-    hub_api_add_text(&out, "key", hub_str_of(settings->key));
-    hub_api_add_text(&out, "module", hub_str_of(settings->module));
-    hub_api_add_text(&out, "source", hub_str_of(settings->source != NULL ? settings->source : ""));
-    hub_api_add_text(&out, "origin", hub_str_of(settings->origin != NULL ? settings->origin : ""));
-    hub_api_add_text(&out, "description", hub_describe_purpose(toolset));
+    hub_json_add_member(&out, "key", hub_str_of(settings->key));
+    hub_json_add_member(&out, "module", hub_str_of(settings->module));
+    hub_json_add_member(&out, "source",
+                        hub_str_of(settings->source != NULL ? settings->source : ""));
+    hub_json_add_member(&out, "origin",
+                        hub_str_of(settings->origin != NULL ? settings->origin : ""));
+    hub_json_add_member(&out, "description", hub_describe_purpose(toolset));
     hub_buf_printf(&out, ",\"active\":%s", is_active ? "true" : "false");
     add_trouble(toolset, is_active, &out);
     hub_json_add_key(&out, HUB_STR("status"));
@@ -126,9 +128,9 @@ static void serve_restart(hub_api_asked *asked)
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_add_char(&out, '{');
-    hub_api_add_text(&out, "toolset", asked->named[0]);
-    hub_api_add_text(&out, "state",
-                     hub_str_of(hub_status_state(toolset, hub_toolset_users(toolset) > 0)));
+    hub_json_add_member(&out, "toolset", asked->named[0]);
+    hub_json_add_member(&out, "state",
+                        hub_str_of(hub_status_state(toolset, hub_toolset_users(toolset) > 0)));
     hub_buf_add_char(&out, '}');
     hub_api_answer(asked->exchange, 200, &out);
 }

@@ -64,6 +64,12 @@ static inline bool hub_str_eq(hub_str a, hub_str b)
     return a.len == b.len && hub_str_same_bytes(a.ptr, b.ptr, a.len);
 }
 
+/* Whether two texts are the same; NULL is the same as NULL alone. */
+static inline bool hub_str_same_text(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
 static inline bool hub_str_is(hub_str a, const char *text)
 {
     return hub_str_eq(a, hub_str_of(text));

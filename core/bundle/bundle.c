@@ -14,18 +14,6 @@ typedef struct making {
     hub_error *reterr;
 } making;
 
-static const char *text_of(const hub_node *map, const char *key)
-{
-    const hub_node *found = map != NULL ? hub_node_find(map, key) : NULL;
-    return found != NULL && found->kind == HUB_NODE_TEXT ? found->text.ptr : NULL;
-}
-
-static bool is_set(const hub_node *map, const char *key)
-{
-    const hub_node *found = hub_node_find(map, key);
-    return found != NULL && found->kind == HUB_NODE_TRUE;
-}
-
 static hub_err no_memory(making *all)
 {
     return hub_fail(all->reterr, HUB_ENOMEM, "out of memory");
@@ -111,9 +99,9 @@ static hub_err read_input(making *all, const hub_node *config, size_t nth, const
         fallback != NULL && (fallback->kind != HUB_NODE_LIST || fallback->count > 0);
     const hub_launch_input input = {
         .name = config->key,
-        .description = text_of(config, "description"),
-        .is_required = is_set(config, "required") && !has_fallback,
-        .is_secret = is_set(config, "sensitive"),
+        .description = hub_node_text_of(config, "description"),
+        .is_required = hub_node_is_true(config, "required") && !has_fallback,
+        .is_secret = hub_node_is_true(config, "sensitive"),
     };
     const hub_launch_giver *giver = &all->wish->giver;
     const char *first = NULL;
@@ -300,7 +288,7 @@ static hub_err make(making *all, const hub_node *manifest)
 {
     const hub_node *server = hub_node_find(manifest, "server");
     const hub_node *config = server != NULL ? hub_node_find(server, "mcp_config") : NULL;
-    const char *type = text_of(server, "type");
+    const char *type = hub_node_text_of(server, "type");
     if (!runs_here(manifest)) {
         return hub_node_fail(manifest, all->reterr, HUB_ENOTFOUND,
                              "the bundle is for other systems than Linux");
@@ -324,9 +312,9 @@ hub_err hub_bundle_make(const hub_node *manifest, const hub_bundle_wish *wish, h
 {
     making all = {.wish = wish, .arena = arena, .reterr = reterr};
     hub_launch launch = {.kind = "mcpb",
-                         .name = text_of(manifest, "name"),
-                         .version = text_of(manifest, "version"),
-                         .description = text_of(manifest, "description")};
+                         .name = hub_node_text_of(manifest, "name"),
+                         .version = hub_node_text_of(manifest, "version"),
+                         .description = hub_node_text_of(manifest, "description")};
     hub_buf_init(&all.entry, HUB_LIMIT_CONFIG_BYTES);
     hub_err err =
         launch.name != NULL && launch.version != NULL

@@ -336,12 +336,6 @@ typedef struct test_file {
     size_t failed;
 } test_file;
 
-static const char *text_of(const hub_node *map, const char *key)
-{
-    const hub_node *node = map != NULL ? hub_node_find(map, key) : NULL;
-    return node != NULL && node->kind == HUB_NODE_TEXT ? node->text.ptr : NULL;
-}
-
 static bool is_true(const hub_node *map, const char *key, bool fallback)
 {
     const hub_node *node = map != NULL ? hub_node_find(map, key) : NULL;
@@ -456,9 +450,9 @@ static void judge(test_file *file, const hub_node *test, const question *asked, 
 
 static void run_test(test_file *file, const hub_node *test)
 {
-    const char *who = text_of(test, "who");
-    const char *tool = text_of(test, "tool");
-    const char *then = text_of(test, "then");
+    const char *who = hub_node_text_of(test, "who");
+    const char *tool = hub_node_text_of(test, "tool");
+    const char *then = hub_node_text_of(test, "then");
     if (test->kind != HUB_NODE_MAP || who == NULL || tool == NULL || then == NULL) {
         fail(file, test, "a test has `who`, `tool` and `then`");
         return;
@@ -474,12 +468,12 @@ static void run_test(test_file *file, const hub_node *test)
     bool is_read_only = is_true(facts, "read_only", false);
     question asked = {.config = file->config,
                       .who = &identity,
-                      .profile = text_of(test, "profile"),
-                      .transport = text_of(test, "transport"),
+                      .profile = hub_node_text_of(test, "profile"),
+                      .transport = hub_node_text_of(test, "transport"),
                       .tool = hub_str_of(tool),
                       .arguments = json_of(file, hub_node_find(test, "arguments")),
                       .facts = {.tags = tags.set ? &tags : NULL,
-                                .category = text_of(facts, "category"),
+                                .category = hub_node_text_of(facts, "category"),
                                 .is_read_only = is_read_only,
                                 .is_destructive = is_true(facts, "destructive", !is_read_only)}};
     asked.profile = asked.profile != NULL ? asked.profile : "default";

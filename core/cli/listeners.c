@@ -164,23 +164,18 @@ void cli_listeners_abandon(cli_listeners_next *next)
     free(next);
 }
 
-static bool is_same_word(const char *a, const char *b)
-{
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 /* What a listener keeps for as long as it listens. */
 static void note_fixed(const hub_listen_settings *old, const hub_listen_settings *now,
                        hub_name_list *restart)
 {
     if ((old->tls.certificate == NULL) != (now->tls.certificate == NULL) ||
-        !is_same_word(old->tls.min_version, now->tls.min_version)) {
+        !hub_str_same_text(old->tls.min_version, now->tls.min_version)) {
         hub_name_list_add(restart, hub_str_of("listen.tls"));
     }
     if (old->kind == HUB_LISTEN_UNIX && old->mode != now->mode) {
         hub_name_list_add(restart, hub_str_of("listen.mode"));
     }
-    if (old->kind == HUB_LISTEN_UNIX && !is_same_word(old->group, now->group)) {
+    if (old->kind == HUB_LISTEN_UNIX && !hub_str_same_text(old->group, now->group)) {
         hub_name_list_add(restart, hub_str_of("listen.group"));
     }
 }

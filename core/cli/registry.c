@@ -53,18 +53,12 @@ static const hub_node *fetch(const cli_options *options, hub_buf *url, hub_arena
     return err == HUB_OK ? root : NULL;
 }
 
-static const char *text_of(const hub_node *map, const char *key)
-{
-    const hub_node *found = map != NULL ? hub_node_find(map, key) : NULL;
-    return found != NULL && found->kind == HUB_NODE_TEXT ? found->text.ptr : NULL;
-}
-
 /* active, deprecated or deleted; "" when it does not say. */
 static const char *status_of(const hub_node *answer)
 {
     const hub_node *meta = hub_node_find(answer, "_meta");
     const hub_node *official = meta != NULL ? hub_node_find(meta, META) : NULL;
-    const char *status = text_of(official, "status");
+    const char *status = hub_node_text_of(official, "status");
     return status != NULL ? status : "";
 }
 
@@ -87,7 +81,7 @@ static const char *list_kinds(const hub_node *server, hub_arena *arena)
     const hub_node *remotes = hub_node_find(server, "remotes");
     for (const hub_node *one = packages != NULL ? packages->first : NULL; one != NULL;
          one = one->next) {
-        const char *kind = text_of(one, "registryType");
+        const char *kind = hub_node_text_of(one, "registryType");
         hub_buf_printf(&out, "%s%.20s", out.len > 0 ? ", " : "", kind != NULL ? kind : "?");
     }
     if (remotes != NULL && remotes->count > 0) {
@@ -107,13 +101,13 @@ static void add_member(hub_buf *json, const char *key, const char *value)
 static void add_found(searching *all, const hub_node *answer)
 {
     const hub_node *server = hub_node_find(answer, "server");
-    const char *name = server != NULL ? text_of(server, "name") : NULL;
+    const char *name = server != NULL ? hub_node_text_of(server, "name") : NULL;
     const char *status = status_of(answer);
     if (name == NULL || strcmp(status, "deleted") == 0) {
         return;
     }
-    const char *version = text_of(server, "version");
-    const char *about = text_of(server, "description");
+    const char *version = hub_node_text_of(server, "version");
+    const char *about = hub_node_text_of(server, "description");
     const char *kinds = list_kinds(server, all->arena);
     version = version != NULL ? version : "";
     about = about != NULL ? about : "";
@@ -159,7 +153,7 @@ static int search(searching *all, const char *text)
             add_found(all, one);
         }
         const hub_node *metadata = hub_node_find(root, "metadata");
-        cursor = text_of(metadata, "nextCursor");
+        cursor = hub_node_text_of(metadata, "nextCursor");
         if (cursor == NULL || cursor[0] == '\0') {
             return EXIT_OK;
         }
@@ -210,8 +204,8 @@ static const hub_node *find_server(cli_offer *offer, const char *name, const cha
                                  "search");
     hub_buf_fini(&url);
     const hub_node *server = root != NULL ? hub_node_find(root, "server") : NULL;
-    const char *found = text_of(server, "name");
-    const char *found_version = text_of(server, "version");
+    const char *found = hub_node_text_of(server, "name");
+    const char *found_version = hub_node_text_of(server, "version");
     if (root == NULL) {
         return NULL;
     }

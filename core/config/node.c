@@ -228,6 +228,18 @@ const hub_node *hub_node_find(const hub_node *map, const char *key)
     return child;
 }
 
+const char *hub_node_text_of(const hub_node *map, const char *key)
+{
+    const hub_node *found = map != NULL ? hub_node_find(map, key) : NULL;
+    return found != NULL && found->kind == HUB_NODE_TEXT ? found->text.ptr : NULL;
+}
+
+bool hub_node_is_true(const hub_node *map, const char *key)
+{
+    const hub_node *found = hub_node_find(map, key);
+    return found != NULL && found->kind == HUB_NODE_TRUE;
+}
+
 const char *hub_node_kind_name(const hub_node *node)
 {
     return KIND_NAMES[node->kind];

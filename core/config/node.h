@@ -104,6 +104,12 @@ HUB_MUST_CHECK hub_err hub_node_add(hub_node_builder *builder, hub_node *parent,
 /* A child of a map by its key, or NULL. */
 const hub_node *hub_node_find(const hub_node *map, const char *key);
 
+/* The text of a child; NULL: there is no such child, or it is no text. `map` may be NULL. Borrowed. */
+const char *hub_node_text_of(const hub_node *map, const char *key);
+
+/* Whether there is such a child, and it is `true`. */
+bool hub_node_is_true(const hub_node *map, const char *key);
+
 /* What a human calls the kind: "a map", "a list", "true", "a number", "text", "nothing". */
 const char *hub_node_kind_name(const hub_node *node);
 

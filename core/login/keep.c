@@ -13,11 +13,6 @@ static hub_state_id id_of(const hub_login *login)
                           .key = hub_str_of(login->toolset)};
 }
 
-static bool is_same(const char *a, const char *b)
-{
-    return (a == NULL) == (b == NULL) && (a == NULL || strcmp(a, b) == 0);
-}
-
 /* What the store has is the login from now on. That of another server is not: its tokens are nobody
  * else's; nor is what was kept by another grant, where this one keeps nothing. */
 static void take(hub_login *login, hub_credential *read)
@@ -32,7 +27,7 @@ static void take(hub_login *login, hub_credential *read)
     if (read->url != NULL && login->url != NULL && strcmp(read->url, login->url) != 0) {
         hub_credential_fini(read);
     }
-    bool is_other = !is_same(read->access_token, login->kept.access_token);
+    bool is_other = !hub_str_same_text(read->access_token, login->kept.access_token);
     hub_credential_fini(&login->kept);
     login->kept = *read;
     if (is_other) {

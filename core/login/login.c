@@ -134,17 +134,13 @@ static void destroy(hub_login *login)
     free(login);
 }
 
-static bool is_same(const char *a, const char *b)
-{
-    return (a == NULL) == (b == NULL) && (a == NULL || strcmp(a, b) == 0);
-}
-
 static bool is_it(const hub_login *login, const hub_login_what *what)
 {
     return strcmp(login->toolset, what->toolset) == 0 && strcmp(login->owner, what->owner) == 0 &&
-           is_same(login->url, what->url) && is_same(login->ca, what->ca) &&
-           login->only_public == what->only_public && is_same(login->grant_text, what->grant) &&
-           is_same(login->settings_text, what->settings);
+           hub_str_same_text(login->url, what->url) && hub_str_same_text(login->ca, what->ca) &&
+           login->only_public == what->only_public &&
+           hub_str_same_text(login->grant_text, what->grant) &&
+           hub_str_same_text(login->settings_text, what->settings);
 }
 
 static hub_login *make(hub_logins *logins, const hub_login_what *what)
@@ -165,9 +161,10 @@ static hub_login *make(hub_logins *logins, const hub_login_what *what)
     hub_buf_init_secret(&made->header, HUB_LIMIT_LOGIN_TEXT_BYTES + sizeof "Bearer ");
     ev_timer_init(&made->timer, on_timer, 0., 0.);
     made->timer.data = made;
-    if (made->toolset == NULL || made->owner == NULL || !is_same(made->url, what->url) ||
-        !is_same(made->ca, what->ca) || !is_same(made->settings_text, what->settings) ||
-        !is_same(made->grant_text, what->grant) ||
+    if (made->toolset == NULL || made->owner == NULL || !hub_str_same_text(made->url, what->url) ||
+        !hub_str_same_text(made->ca, what->ca) ||
+        !hub_str_same_text(made->settings_text, what->settings) ||
+        !hub_str_same_text(made->grant_text, what->grant) ||
         !login_settings_read(what->settings, &made->settings)) {
         destroy(made);
         return NULL;

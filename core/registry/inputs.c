@@ -6,18 +6,6 @@
 
 #include <string.h>
 
-const char *launch_text(const hub_node *map, const char *key)
-{
-    const hub_node *found = hub_node_find(map, key);
-    return found != NULL && found->kind == HUB_NODE_TEXT ? found->text.ptr : NULL;
-}
-
-static bool is_set(const hub_node *map, const char *key)
-{
-    const hub_node *found = hub_node_find(map, key);
-    return found != NULL && found->kind == HUB_NODE_TRUE;
-}
-
 const char *hub_launch_escape(const char *text, hub_arena *arena)
 {
     size_t dollars = 0;
@@ -87,18 +75,18 @@ static hub_launch_input read_input(const hub_node *node, const char *name)
                     fallback->kind != HUB_NODE_MAP && fallback->kind != HUB_NODE_NULL;
     return (hub_launch_input){
         .name = name,
-        .description = launch_text(node, "description"),
+        .description = hub_node_text_of(node, "description"),
         .fallback = has_text ? fallback->text.ptr : NULL,
         .choices = hub_node_find(node, "choices"),
-        .is_required = is_set(node, "isRequired"),
-        .is_secret = is_set(node, "isSecret"),
+        .is_required = hub_node_is_true(node, "isRequired"),
+        .is_secret = hub_node_is_true(node, "isSecret"),
     };
 }
 
 /* One {variable} of a published text. */
 static hub_err fill_variable(launch_making *making, const hub_node *variable, hub_buf *out)
 {
-    const char *fixed = launch_text(variable, "value");
+    const char *fixed = hub_node_text_of(variable, "value");
     hub_launch_input input = read_input(variable, variable->key);
     const char *value = fixed != NULL ? hub_launch_escape(fixed, making->arena) : NULL;
     hub_err err = fixed != NULL ? HUB_OK
@@ -139,7 +127,7 @@ static hub_err fill(launch_making *making, const char *text, const hub_node *var
 static hub_err get_value(launch_making *making, const hub_node *node, const char *name, size_t nth,
                          const char **ret_value)
 {
-    const char *fixed = launch_text(node, "value");
+    const char *fixed = hub_node_text_of(node, "value");
     if (fixed != NULL) {
         *ret_value = NULL;
         return nth > 0 ? HUB_OK : fill(making, fixed, hub_node_find(node, "variables"), ret_value);
@@ -186,16 +174,16 @@ static hub_err add_named(launch_making *making, const char *name, const char *va
 
 static hub_err add_argument(launch_making *making, const hub_node *node)
 {
-    const char *type = launch_text(node, "type");
-    const char *option = launch_text(node, "name");
-    const char *hint = launch_text(node, "valueHint");
+    const char *type = hub_node_text_of(node, "type");
+    const char *option = hub_node_text_of(node, "name");
+    const char *hint = hub_node_text_of(node, "valueHint");
     bool is_named = type != NULL && strcmp(type, "named") == 0;
     const char *name = is_named ? option : hint != NULL ? hint : "argument";
     if (type == NULL || (!is_named && strcmp(type, "positional") != 0) || name == NULL) {
         return hub_node_fail(node, making->reterr, HUB_EINVAL,
                              "neither a positional nor a named argument");
     }
-    size_t most = is_set(node, "isRepeated") ? HUB_LIMIT_LAUNCH_REPEATS : 1;
+    size_t most = hub_node_is_true(node, "isRepeated") ? HUB_LIMIT_LAUNCH_REPEATS : 1;
     hub_err err = HUB_OK;
     for (size_t nth = 0; err == HUB_OK && nth < most; nth++) {
         const char *value = NULL;
@@ -230,7 +218,7 @@ hub_err launch_add_map(launch_making *making, const char *key, const hub_node *l
     bool is_open = false;
     const hub_node *node = list != NULL ? list->first : NULL;
     for (; err == HUB_OK && node != NULL; node = node->next) {
-        const char *name = launch_text(node, "name");
+        const char *name = hub_node_text_of(node, "name");
         const char *value = NULL;
         if (name == NULL || name[0] == '\0' || strpbrk(name, "= \t\r\n:") != NULL) {
             return hub_node_fail(node, making->reterr, HUB_EINVAL,
@@ -257,7 +245,7 @@ hub_err launch_add_map(launch_making *making, const char *key, const hub_node *l
 
 hub_err launch_fill_url(launch_making *making, const hub_node *remote, const char **ret_url)
 {
-    const char *url = launch_text(remote, "url");
+    const char *url = hub_node_text_of(remote, "url");
     if (url == NULL) {
         return hub_node_fail(remote, making->reterr, HUB_EINVAL, "a remote server without a url");
     }

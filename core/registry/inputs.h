@@ -14,9 +14,6 @@ typedef struct launch_making {
     hub_error *reterr;
 } launch_making;
 
-/* The text of a member, or NULL. */
-const char *launch_text(const hub_node *map, const char *key);
-
 /* Append one argument as it is, or what was published as an argument. */
 void launch_add_word(launch_making *making, const char *word);
 HUB_MUST_CHECK hub_err launch_add_published(launch_making *making, const char *word);

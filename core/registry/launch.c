@@ -42,8 +42,8 @@ static bool is_version(const char *text)
 
 static hub_err read_pinned(launch_making *making, const hub_node *package, const char **ret_word)
 {
-    const char *name = launch_text(package, "identifier");
-    const char *version = launch_text(package, "version");
+    const char *name = hub_node_text_of(package, "identifier");
+    const char *version = hub_node_text_of(package, "version");
     if (!is_name(name)) {
         return hub_node_fail(package, making->reterr, HUB_EINVAL,
                              "its identifier is not the name of a package");
@@ -108,7 +108,7 @@ static hub_err read_image(launch_making *making, const hub_node *package, const 
 {
     static const char ALLOWED[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                   "/._:-";
-    const char *identifier = launch_text(package, "identifier");
+    const char *identifier = hub_node_text_of(package, "identifier");
     const char *name = identifier != NULL ? identifier : "";
     const char *wanted = making->wish->digest;
     size_t len = strcspn(name, "@");
@@ -143,7 +143,7 @@ static hub_err make_oci(launch_making *making, const hub_node *package, hub_laun
 {
     (void)launch;
     const char *image = NULL;
-    const char *hint = launch_text(package, "runtimeHint");
+    const char *hint = hub_node_text_of(package, "runtimeHint");
     hub_err err = read_image(making, package, &image);
     add_command(making, hint != NULL && strcmp(hint, "podman") == 0 ? "podman" : "docker");
     launch_add_word(making, "run");
@@ -163,8 +163,8 @@ static hub_err make_oci(launch_making *making, const hub_node *package, hub_laun
 
 static hub_err make_mcpb(launch_making *making, const hub_node *package, hub_launch *launch)
 {
-    const char *url = launch_text(package, "identifier");
-    const char *digest = launch_text(package, "fileSha256");
+    const char *url = hub_node_text_of(package, "identifier");
+    const char *digest = hub_node_text_of(package, "fileSha256");
     if (url == NULL || strncmp(url, "http", 4) != 0) {
         return hub_node_fail(package, making->reterr, HUB_EINVAL,
                              "the identifier of a bundle is its URL");
@@ -189,7 +189,7 @@ static const launch_kind KINDS[] = {
 
 static const launch_kind *find_kind(const hub_node *package)
 {
-    const char *name = launch_text(package, "registryType");
+    const char *name = hub_node_text_of(package, "registryType");
     for (size_t i = 0; name != NULL && i < sizeof KINDS / sizeof *KINDS; i++) {
         if (strcmp(KINDS[i].name, name) == 0) {
             return &KINDS[i];
@@ -202,7 +202,7 @@ static const launch_kind *find_kind(const hub_node *package)
 static bool is_stdio(const hub_node *package)
 {
     const hub_node *transport = hub_node_find(package, "transport");
-    const char *type = transport != NULL ? launch_text(transport, "type") : "stdio";
+    const char *type = transport != NULL ? hub_node_text_of(transport, "type") : "stdio";
     return type != NULL && strcmp(type, "stdio") == 0;
 }
 
@@ -222,7 +222,7 @@ static const hub_node *find_package(const hub_node *server, const char *wanted)
 static hub_err make_package(launch_making *making, const hub_node *package, hub_launch *launch)
 {
     const launch_kind *kind = find_kind(package);
-    const char *base = launch_text(package, "registryBaseUrl");
+    const char *base = hub_node_text_of(package, "registryBaseUrl");
     size_t len = kind->official != NULL ? strlen(kind->official) : 0;
     if (base != NULL && kind->official != NULL &&
         (strncmp(base, kind->official, len) != 0 || (base[len] != '\0' && base[len] != '/'))) {
@@ -238,7 +238,7 @@ static hub_err make_package(launch_making *making, const hub_node *package, hub_
 
 static hub_err make_remote(launch_making *making, const hub_node *remote, hub_launch *launch)
 {
-    const char *type = launch_text(remote, "type");
+    const char *type = hub_node_text_of(remote, "type");
     const char *url = NULL;
     bool is_sse = type != NULL && strcmp(type, "sse") == 0;
     if (type == NULL || (!is_sse && strcmp(type, "streamable-http") != 0)) {
@@ -303,9 +303,9 @@ hub_err hub_launch_make(const hub_node *server, const hub_launch_wish *wish, hub
                         hub_launch *ret_launch, hub_error *reterr)
 {
     launch_making making = {.wish = wish, .arena = arena, .reterr = reterr};
-    hub_launch launch = {.name = launch_text(server, "name"),
-                         .version = launch_text(server, "version"),
-                         .description = launch_text(server, "description")};
+    hub_launch launch = {.name = hub_node_text_of(server, "name"),
+                         .version = hub_node_text_of(server, "version"),
+                         .description = hub_node_text_of(server, "description")};
     if (launch.name == NULL || launch.version == NULL) {
         return hub_node_fail(server, reterr, HUB_EINVAL,
                              "not a server.json: it has no name, or no version");

@@ -147,18 +147,13 @@ static hub_err take_rules(hub_catalog_reading *parser, const hub_catalog_rules *
     return err;
 }
 
-static bool is_same_text(const char *a, const char *b)
-{
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 static bool has_rules(const hub_catalog *catalog, const hub_catalog_rules *rules)
 {
     return catalog->rules.compiles == rules->compiles &&
            catalog->rules.validates == rules->validates && catalog->rules.cuts == rules->cuts &&
            catalog->rules.withholds_all == rules->withholds_all &&
-           is_same_text(catalog->rules.overrides, overrides_for(catalog->kind, rules)) &&
-           is_same_text(catalog->rules.pins, pins_for(catalog->kind, rules));
+           hub_str_same_text(catalog->rules.overrides, overrides_for(catalog->kind, rules)) &&
+           hub_str_same_text(catalog->rules.pins, pins_for(catalog->kind, rules));
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -93,11 +93,6 @@ static const void *member_of(const hub_toolset_settings *settings, const member 
     return (const char *)settings + about->offset;
 }
 
-static bool is_same_text(const char *a, const char *b)
-{
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 static bool is_same_names(const hub_names *a, const hub_names *b)
 {
     bool is_same = a->set == b->set && a->count == b->count;
@@ -122,7 +117,7 @@ static bool is_same(const member *about, const void *a, const void *b)
 {
     switch (about->kind) {
     case TEXT:
-        return is_same_text(*(const char *const *)a, *(const char *const *)b);
+        return hub_str_same_text(*(const char *const *)a, *(const char *const *)b);
     case NAMES:
         return is_same_names(a, b);
     case LIMITS:

@@ -88,7 +88,6 @@ static bool make_room(hub_budget *budget, size_t bytes)
         hub_assert(largest != NULL); /* without any, it has all as its share */
         leave(largest);
         largest->is_evicted = true;
-        budget->evicted++;
         largest->on_evict(largest);
     } while (budget->bytes > budget->max_bytes || bytes > budget->max_bytes - budget->bytes);
     return true;

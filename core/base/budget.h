@@ -31,7 +31,6 @@ struct hub_budget {
     size_t bytes; /* of all accounts, but those that were told to give up */
     size_t count; /* of accounts that hold anything */
     uint64_t refused;
-    uint64_t evicted;
     hub_budget_account *of_size[HUB_BUDGET_SIZES]; /* from 2^(i-1) to below 2^i */
 };
 

@@ -29,8 +29,7 @@
 #define HUB_LIMIT_FRAME_HEADER_BYTES 4096
 
 /* What may wait to be written to one peer. A client that does not read is owed at most this. */
-#define HUB_LIMIT_CLIENT_QUEUE_BYTES   (32u * 1024 * 1024)
-#define HUB_LIMIT_UPSTREAM_QUEUE_BYTES (32u * 1024 * 1024)
+#define HUB_LIMIT_CLIENT_QUEUE_BYTES (32u * 1024 * 1024)
 
 /* Names. A tool name as MCP server/tools bounds it; an exposed name as model APIs bound it. */
 #define HUB_LIMIT_TOOL_NAME_BYTES    128
@@ -48,11 +47,9 @@
 #define HUB_LIMIT_CATALOG_BYTES     (16u * 1024 * 1024)
 /* Bytes of a server's list that are read in one turn of the loop: 3 ms. */
 #define HUB_LIMIT_CATALOG_PART_BYTES (256u * 1024)
-#define HUB_LIMIT_CATALOG_PAGES                                                                    \
-    100 /* pages of one upstream list: a guard against endless cursors */
-#define HUB_LIMIT_REASON_BYTES  768 /* of why a server failed, as listings say it */
-#define HUB_LIMIT_TOOLSETS      1000
-#define HUB_LIMIT_TAGS_PER_TOOL 64
+#define HUB_LIMIT_REASON_BYTES       768 /* of why a server failed, as listings say it */
+#define HUB_LIMIT_TOOLSETS           1000
+#define HUB_LIMIT_TAGS_PER_TOOL      64
 
 /* Answers of the hub's own lists are read by models: a page ends with so many entries or bytes,
  * whichever comes first, and says how to go on. */

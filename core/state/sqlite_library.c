@@ -11,13 +11,12 @@
     }
 
 static const hub_library_function FUNCTIONS[] = {
-    FUNCTION(open_v2),          FUNCTION(close_v2),     FUNCTION(extended_result_codes),
-    FUNCTION(extended_errcode), FUNCTION(system_errno), FUNCTION(errmsg),
-    FUNCTION(busy_timeout),     FUNCTION(limit),        FUNCTION(get_autocommit),
-    FUNCTION(prepare_v2),       FUNCTION(step),         FUNCTION(finalize),
-    FUNCTION(bind_text),        FUNCTION(bind_blob),    FUNCTION(bind_int64),
-    FUNCTION(bind_null),        FUNCTION(column_blob),  FUNCTION(column_bytes),
-    FUNCTION(column_int64),
+    FUNCTION(open_v2),      FUNCTION(close_v2),       FUNCTION(extended_result_codes),
+    FUNCTION(system_errno), FUNCTION(errmsg),         FUNCTION(busy_timeout),
+    FUNCTION(limit),        FUNCTION(get_autocommit), FUNCTION(prepare_v2),
+    FUNCTION(step),         FUNCTION(finalize),       FUNCTION(bind_text),
+    FUNCTION(bind_blob),    FUNCTION(bind_int64),     FUNCTION(column_blob),
+    FUNCTION(column_bytes), FUNCTION(column_int64),
 };
 
 static const char LIBRARY[] = "libsqlite3.so.0";

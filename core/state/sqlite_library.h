@@ -14,7 +14,6 @@ typedef struct hub_sqlite_library {
     int (*open_v2)(const char *path, sqlite3 **ret_db, int flags, const char *vfs);
     int (*close_v2)(sqlite3 *db);
     int (*extended_result_codes)(sqlite3 *db, int on);
-    int (*extended_errcode)(sqlite3 *db);
     int (*system_errno)(sqlite3 *db);
     const char *(*errmsg)(sqlite3 *db);
     int (*busy_timeout)(sqlite3 *db, int ms);
@@ -27,7 +26,6 @@ typedef struct hub_sqlite_library {
     int (*bind_text)(sqlite3_stmt *stmt, int at, const char *text, int len, void (*free)(void *));
     int (*bind_blob)(sqlite3_stmt *stmt, int at, const void *bytes, int len, void (*free)(void *));
     int (*bind_int64)(sqlite3_stmt *stmt, int at, sqlite3_int64 number);
-    int (*bind_null)(sqlite3_stmt *stmt, int at);
     const void *(*column_blob)(sqlite3_stmt *stmt, int at);
     int (*column_bytes)(sqlite3_stmt *stmt, int at);
     sqlite3_int64 (*column_int64)(sqlite3_stmt *stmt, int at);

@@ -16,7 +16,6 @@
 #define HUB_REVISION_BIT(revision) ((uint8_t)(1u << (revision)))
 #define HUB_REVISIONS_EVERY        ((uint8_t)(HUB_REVISION_BIT(HUB_REVISION_NEWEST + 1) - 2u))
 #define HUB_REVISIONS_LEGACY       ((uint8_t)(HUB_REVISION_BIT(HUB_REVISION_NEWEST_LEGACY + 1) - 2u))
-#define HUB_REVISIONS_MODERN       ((uint8_t)(HUB_REVISIONS_EVERY & ~HUB_REVISIONS_LEGACY))
 
 typedef struct hub_definition {
     /* Revisions whose schema accepts a list with this definition, and whose official SDKs keep that

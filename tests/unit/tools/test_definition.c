@@ -8,7 +8,7 @@
 
 #define EVERY  HUB_REVISIONS_EVERY
 #define LEGACY HUB_REVISIONS_LEGACY
-#define MODERN HUB_REVISIONS_MODERN
+#define MODERN ((uint8_t)(HUB_REVISIONS_EVERY & ~HUB_REVISIONS_LEGACY))
 
 static hub_definition judge(hub_kind kind, const char *json, hub_error *why)
 {

@@ -309,6 +309,12 @@ static int explain(cli_options *options, hub_arena *arena, cli_local *local)
         return EXIT_USAGE;
     }
     const hub_config *config = cli_local_config(local);
+    if (options->profile != NULL &&
+        !hub_settings_have_profile(&config->settings, options->profile)) {
+        (void)hub_settings_fail_profile(&config->settings, options->profile, &why);
+        cli_complain("%s", why.text);
+        return EXIT_CONFIG;
+    }
     const char *principal = options->arguments[1];
     const hub_identity plain = {.name = principal};
     question asked = {.config = config,

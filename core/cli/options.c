@@ -212,6 +212,8 @@ static const option_row OPTIONS[] = {
      "lifetime of the new token, like 90d or 12h"},
     {"--scopes", KIND_TEXT, AT(scopes), 0, TOKEN, "A,B", "scopes of the new token"},
     {"--groups", KIND_TEXT, AT(groups), 0, TOKEN, "A,B", "groups of the new token's owner"},
+    {"--profile", KIND_TEXT, AT(profile), 0, ACCESS, "NAME",
+     "explain: in this profile, and not in `default`"},
     {"--profile", KIND_TEXT, AT(profile), 0, TOKEN, "NAME",
      "the only profile that the new token opens"},
     {"--arguments", KIND_TEXT, AT(access_arguments), 0, ACCESS, "JSON",

@@ -290,6 +290,16 @@ class Command(HubTest):
         self.assertEqual(self.access("explain", "uid:7", "docs", *usual).returncode, 2)
         self.assertEqual(self.access("explain", "uid:7", "docs:a", "--arguments", "[]", *usual).returncode, 2)
 
+    def test_explain_in_a_profile(self):
+        manifest = self.home / "hub.json"
+        rules = [{"who": {"profiles": ["dev"]}, "then": "deny"}]
+        manifest.write_text(json.dumps({"access": {"rules": rules}, "profiles": {"default": {}, "dev": {}}, "toolsets": {"ops": {"command": "x"}}}))
+        usual = ("explain", "uid:7", "ops:restart", "--config", manifest)
+        self.assertSays(self.access(*usual).stdout, "allow, by the default")
+        self.assertSays(self.access(*usual, "--profile", "dev").stdout, "deny, by ", "rules[0]")
+        done = self.access(*usual, "--profile", "devv")
+        self.assertEqual((done.returncode, done.stderr), (3, 'patchbay: there is no profile "devv"; did you mean "dev"?\n'))
+
     def test_explain_what_is_not_there(self):
         """A rule has an answer for every name: that a tool which does not exist is allowed helps nobody."""
         manifest = self.home / "hub.json"

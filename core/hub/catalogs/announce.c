@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/catalogs/announce.h"
 
+#include "base/cause.h"
 #include "base/limits.h"
+#include "base/log.h"
+#include "base/name_list.h"
 #include "base/share.h"
+#include "hub/catalogs/catalogs_internal.h"
 #include "hub/catalogs/discovery.h"
 #include "hub/kernel/extensions.h"
 #include "hub/kernel/toolset.h"
@@ -23,18 +27,16 @@ typedef struct totals {
     hub_buf extensions; /* members of the object, but for tasks and skills */
 } totals;
 
-/* Whether one of the first `count` sources has that extension. */
-static bool has_extension(const hub_source *const *sources, size_t count, hub_str raw_key)
+/* Whether an extension is announced already, as an earlier source has it. */
+static bool has_extension(const totals *sum, hub_str raw_key)
 {
-    for (size_t i = 0; i < count; i++) {
-        const hub_toolset *toolset = sources[i]->owner;
-        hub_str key;
-        hub_str value;
-        hub_json_iter it = hub_json_iterate(hub_toolset_capabilities(toolset)->extensions);
-        while (hub_json_next(&it, &key, &value)) {
-            if (hub_str_eq(key, raw_key)) {
-                return true;
-            }
+    hub_str all = hub_buf_str(&sum->extensions);
+    hub_str key;
+    hub_str value;
+    hub_json_iter it = {.at = all.ptr, .end = all.ptr + all.len, .is_object = true};
+    while (all.len > 0 && hub_json_next(&it, &key, &value)) {
+        if (hub_str_eq(key, raw_key)) {
+            return true;
         }
     }
     return false;
@@ -47,24 +49,50 @@ static bool is_the_hubs(hub_str raw_key)
            hub_json_string_is(raw_key, HUB_STR(HUB_EXTENSION_SKILLS));
 }
 
-static void add_extensions(totals *sum, const hub_source *const *sources, size_t at)
+/* Say once which extensions a server has no room for, until it says anew what it has. */
+static void tell_no_room(hub_toolset *toolset, const hub_name_list *names)
 {
-    const hub_toolset *toolset = sources[at]->owner;
+    toolset_catalogs *part = hub_catalogs_of(toolset);
+    if (names->count == 0 || part->told_no_room) {
+        return;
+    }
+    part->told_no_room = true;
+    const char *before = hub_cause_set(HUB_BY_SERVER);
+    hub_buf reason;
+    hub_buf_init(&reason, HUB_LIMIT_LOG_LINE_BYTES);
+    hub_buf_printf(&reason,
+                   "extensions are left out, since together with those of other servers they are "
+                   "too long: %s",
+                   names->text);
+    hub_log(HUB_LOG_WARNING, "tools.dropped", HUB_F_TEXT("toolset", hub_toolset_key(toolset)),
+            HUB_F_STR("reason", hub_buf_str(&reason)), HUB_F_BY);
+    hub_buf_fini(&reason);
+    (void)hub_cause_set(before);
+}
+
+static void add_extensions(totals *sum, hub_toolset *toolset)
+{
     hub_str key;
     hub_str value;
+    hub_name_list no_room = {.count = 0};
     size_t before = sum->extensions.len;
     hub_json_iter it = hub_json_iterate(hub_toolset_capabilities(toolset)->extensions);
     while (hub_json_next(&it, &key, &value)) {
         size_t len = sum->extensions.len;
-        bool has_room = hub_share_may(HUB_LIMIT_ALL_EXTENSIONS_BYTES, len, len - before,
-                                      key.len + value.len + sizeof ",:" - 1);
-        if (has_room && !is_the_hubs(key) && !has_extension(sources, at, key)) {
-            hub_json_add_comma(&sum->extensions);
-            hub_buf_add(&sum->extensions, key);
-            hub_buf_add_char(&sum->extensions, ':');
-            hub_buf_add(&sum->extensions, value);
+        if (is_the_hubs(key) || has_extension(sum, key)) {
+            continue;
         }
+        if (!hub_share_may(HUB_LIMIT_ALL_EXTENSIONS_BYTES, len, len - before,
+                           key.len + value.len + sizeof ",:" - 1)) {
+            hub_name_list_add(&no_room, (hub_str){.ptr = key.ptr + 1, .len = key.len - 2});
+            continue;
+        }
+        hub_json_add_comma(&sum->extensions);
+        hub_buf_add(&sum->extensions, key);
+        hub_buf_add_char(&sum->extensions, ':');
+        hub_buf_add(&sum->extensions, value);
     }
+    tell_no_room(toolset, &no_room);
 }
 
 /* The hub itself says what becomes of a saved toolset that is equipped. */
@@ -100,7 +128,7 @@ static totals add_up(const hub_exposure *exposure)
     hub_buf_init(&sum.extensions, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     for (size_t i = 0; i < count; i++) {
         add_toolset(&sum, sources[i]->owner);
-        add_extensions(&sum, sources, i);
+        add_extensions(&sum, sources[i]->owner);
     }
     return sum;
 }

@@ -136,6 +136,11 @@ static void take_list(hub_toolset *toolset, hub_kind kind)
     }
 }
 
+static void take_capabilities(hub_toolset *toolset)
+{
+    hub_catalogs_of(toolset)->told_no_room = false;
+}
+
 static void forget(hub_toolset *toolset)
 {
     hub_discovery_forget_file(toolset);
@@ -200,6 +205,7 @@ const hub_station HUB_CATALOGS_STATION = {
     .toolset_unbound = stop_asking,
     .toolset_idle = tell_disabled,
     .toolset_listed = take_list,
+    .toolset_can = take_capabilities,
     .toolset_forgotten = forget,
     .toolset_ends = end_toolset,
 };

@@ -32,6 +32,7 @@ typedef struct toolset_catalogs {
     ev_timer retry;              /* asks again, when there is no catalog yet */
     hub_cache_slot *cache_slot;  /* of catalog_cache.c; NULL: nothing yet */
     hub_shared_slot *shared;     /* of shared.c; likewise */
+    bool told_no_room;           /* the log knows of which extensions: announce.c */
 } toolset_catalogs;
 
 /* With the hub. */

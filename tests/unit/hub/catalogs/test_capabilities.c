@@ -88,6 +88,19 @@ static void test_limits(void **state)
     }
 }
 
+/* Those that the server "key" has no room for are named in one line of the log. */
+static void expect_no_room(const char *key, const char *names)
+{
+    char line[512];
+    (void)snprintf(line, sizeof line,
+                   "tools.dropped toolset=%s reason=\"extensions are left out, since together with "
+                   "those of other servers they are too long: %s",
+                   key, names);
+    const char *found = strstr(fixture.log, line);
+    assert_non_null(found);
+    assert_null(strstr(found + 1, line));
+}
+
 /* Thirty-two large extensions of each of three servers: each has its share, none all of it. */
 static void test_all_are_bounded(void **state)
 {
@@ -122,10 +135,48 @@ static void test_all_are_bounded(void **state)
     assert_contains(told, "\"c/0\":{");
     assert_lacks(told, "\"c/4\":{");
     assert_true(strlen(told) < 2 * HUB_LIMIT_ALL_EXTENSIONS_BYTES);
+    client_request(modern, "2", "server/discover", "");
+    (void)client_reply(modern, "2");
+    expect_no_room("a", "a/16,a/17,");
+    expect_no_room("b", "b/8,b/9,");
+    expect_no_room("c", "c/4,c/5,");
     fixture_stop(&fixture);
     for (int at = 0; at < 3; at++) {
         free(texts[at]);
     }
+}
+
+/* What a server has no room for is announced as the next one has it; and logged when it is said again. */
+static void test_no_room_is_no_claim(void **state)
+{
+    hub_buf json;
+    (void)state;
+    hub_buf_init(&json, 200000);
+    hub_buf_add(&json, HUB_STR("{\"extensions\":{"));
+    for (int i = 0; i < HUB_LIMIT_EXTENSIONS - 1; i++) {
+        hub_buf_printf(&json, "\"a/%d\":{\"x\":\"%04000d\"},", i, 0);
+    }
+    hub_buf_printf(&json, "\"x/1\":{\"x\":\"%04000d\"}}}", 0);
+    char *text = hub_buf_take(&json);
+    puppet greedy = {.capabilities = text};
+    puppet other = {.capabilities = "{\"extensions\":{\"x/1\":{\"b\":1},\"a/0\":{\"b\":2}}}"};
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "a", &greedy, false);
+    (void)fixture_toolset(&fixture, "b", &other, false);
+    fixture_start(&fixture);
+    expect_announced(",\"x/1\":{\"b\":1}}");
+    expect_no_room("a", "a/16,");
+    assert_null(strstr(fixture.log, "tools.dropped toolset=b"));
+    fixture.log[0] = '\0';
+    fixture.log_len = 0;
+    expect_announced(",\"x/1\":{\"b\":1}}");
+    assert_null(strstr(fixture.log, "tools.dropped"));
+    const puppet_instance *a = greedy.latest;
+    assert_int_equal(a->catalog->set_capabilities(a->host, puppet_str(text)), PATCHBAY_OK);
+    expect_announced(",\"x/1\":{\"b\":1}}");
+    expect_no_room("a", "a/16,");
+    fixture_stop(&fixture);
+    free(text);
 }
 
 /* The union of what is active: of an extension, the first one's. */
@@ -194,8 +245,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_per_toolset),     cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_all_are_bounded), cmocka_unit_test(test_union),
-        cmocka_unit_test(test_replaced),        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_all_are_bounded), cmocka_unit_test(test_no_room_is_no_claim),
+        cmocka_unit_test(test_union),           cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

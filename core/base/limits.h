@@ -462,11 +462,12 @@
 #define HUB_LIMIT_JWT_POINTER_BYTES 256
 
 /* Logins to servers: how long a text of one may be (a token, an address), and an answer of an
- * authorization server that holds it; how many logins there are; how long a user has to log in; and for how
+ * authorization server that holds it; how many logins there are, and how many wait for one, of which
+ * the calls of a principal are a part (calls_per_principal); how long a user has to log in; and for how
  * long one process refreshes a token before another one may, clocks of machines being at most so far apart. */
 #define HUB_LIMIT_LOGIN_TEXT_BYTES (16u * 1024)
 #define HUB_LIMIT_LOGINS           4096
-#define HUB_LIMIT_LOGIN_WAITERS    HUB_LIMIT_CALLS /* a principal has a part of these */
+#define HUB_LIMIT_LOGIN_WAITERS    HUB_LIMIT_CALLS
 #define HUB_LIMIT_LOGIN_USER_S     600
 #define HUB_LIMIT_LOGIN_LEASE_S    15
 #define HUB_LIMIT_LOGIN_SKEW_S     600

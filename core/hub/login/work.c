@@ -74,13 +74,25 @@ static hub_login_work *make(hub_orchestrator *hub, hub_login_on_work *on_work, v
     return made;
 }
 
+/* Of a work that nobody listens to: whether another one already sees to it that the same goes on. One is
+ * enough, and each takes a place among those who wait for the login. */
+static bool is_spare(const hub_part_works *part, const hub_login_work *work)
+{
+    const hub_login_work *other = part->works;
+    while (other != NULL && (other == work || other->on_work != NULL ||
+                             other->login != work->login || other->is_begun != work->is_begun)) {
+        other = other->next;
+    }
+    return other != NULL;
+}
+
 void hub_login_work_cancel(hub_login_work *work)
 {
     if (work == NULL) {
         return;
     }
     work->on_work = NULL;
-    if (work->login == NULL) {
+    if (work->login == NULL || is_spare(part_of(work->hub), work)) {
         drop(work);
     }
 }
@@ -93,17 +105,6 @@ static void on_end(void *ctx, hub_err err, const char *why)
     work->wait = NULL;
     tell(work, err, why);
     drop(work);
-}
-
-/* Whether another one already sees to it that this login goes on. */
-static bool is_spare(const hub_part_works *part, const hub_login_work *work)
-{
-    const hub_login_work *other = part->works;
-    while (other != NULL && (other == work || !other->is_begun || other->on_work != NULL ||
-                             other->login != work->login)) {
-        other = other->next;
-    }
-    return other != NULL;
 }
 
 static void tell_links(hub_part_works *part, const hub_login *login)

@@ -2,7 +2,9 @@
 #include "modules/plugin_watch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
@@ -10,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cause.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/loop.h"
 
@@ -49,9 +52,11 @@ typedef struct posts {
 
 struct hub_plugin_watch {
     struct ev_loop *loop;
-    ev_io readable; /* the inotify descriptor */
-    ev_timer due;   /* the next look */
-    bool rearm;     /* a watched folder came or went: set all watches anew */
+    ev_io readable;      /* the inotify descriptor */
+    ev_timer due;        /* the next look */
+    ev_timer quiet;      /* whether those who write have left without a word */
+    uint64_t written_ms; /* the last write */
+    bool rearm;          /* a watched folder came or went: set all watches anew */
     void (*on_change)(void *ctx);
     void *ctx;
     char **busy; /* paths of files that are being written */
@@ -95,10 +100,64 @@ static void clear_all_busy(hub_plugin_watch *watch)
     }
 }
 
+/* Whether somebody has a regular file open for writing: it can have no read lease then. Who opens it
+ * meanwhile is made to wait, and the signal that says so (SIGURG) is nobody's. Only the owner of the file
+ * may ask; to others, and where there are no leases, it is as if there were a writer. */
+static bool has_writer(const char *path)
+{
+    struct stat about;
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode)) {
+        return false;
+    }
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    bool has_none = fd >= 0 && fcntl(fd, F_SETSIG, SIGURG) == 0 &&
+                    fcntl(fd, F_SETLEASE, F_RDLCK) == 0 && fcntl(fd, F_SETLEASE, F_UNLCK) == 0;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return !has_none;
+}
+
+static void start_quiet(hub_plugin_watch *watch, uint64_t delay_ms)
+{
+    ev_timer_set(&watch->quiet, (double)delay_ms / 1000.0, 0.0);
+    ev_timer_start(watch->loop, &watch->quiet);
+}
+
+/* A write that no closing will follow (truncate(2)) is over when it is quiet. Those who pause and have
+ * the file open close it some time. */
+static void on_quiet(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)events;
+    hub_plugin_watch *watch = timer->data;
+    uint64_t since_ms = hub_clock_now_ms() - watch->written_ms;
+    if (since_ms < HUB_PLUGIN_WATCH_QUIET_MS) {
+        start_quiet(watch, HUB_PLUGIN_WATCH_QUIET_MS - since_ms);
+        return;
+    }
+    for (size_t i = watch->busy_count; i > 0; i--) {
+        if (!has_writer(watch->busy[i - 1])) {
+            clear_busy(watch, watch->busy[i - 1]);
+            look_soon(watch);
+        }
+    }
+}
+
+/* Each write sets the clock back, and no timer. */
+static void note_write(hub_plugin_watch *watch)
+{
+    watch->written_ms = hub_clock_now_ms();
+    if (!ev_is_active(&watch->quiet)) {
+        start_quiet(watch, HUB_PLUGIN_WATCH_QUIET_MS);
+    }
+}
+
 /* Without memory the file is not known to be busy: at worst it is refused as truncated, and loaded
  * when it was closed. */
 static void set_busy(hub_plugin_watch *watch, const char *path)
 {
+    note_write(watch);
     if (find_busy(watch, path) != SIZE_MAX) {
         return;
     }
@@ -385,6 +444,8 @@ hub_err hub_plugin_watch_create(const char *const *folders, size_t count, struct
     }
     ev_timer_init(&watch->due, on_due, 0.0, 0.0);
     watch->due.data = watch;
+    ev_timer_init(&watch->quiet, on_quiet, 0.0, 0.0);
+    watch->quiet.data = watch;
     ev_io_init(&watch->readable, on_readable, -1, EV_READ);
     watch->readable.data = watch;
     hub_err err = arm(watch, reterr);
@@ -403,6 +464,7 @@ void hub_plugin_watch_destroy(hub_plugin_watch *watch)
         return;
     }
     ev_timer_stop(watch->loop, &watch->due);
+    ev_timer_stop(watch->loop, &watch->quiet);
     ev_io_stop(watch->loop, &watch->readable);
     (void)close(watch->posts.fd);
     free_posts(&watch->posts);

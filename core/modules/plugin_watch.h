@@ -14,7 +14,10 @@
 
 #include <ev.h>
 
-enum { HUB_PLUGIN_WATCH_DELAY_MS = 50 /* events of one installation cause one look */ };
+enum {
+    HUB_PLUGIN_WATCH_DELAY_MS = 50,  /* events of one installation cause one look */
+    HUB_PLUGIN_WATCH_QUIET_MS = 500, /* after a write, whether anybody has the file open still */
+};
 
 typedef struct hub_plugin_watch hub_plugin_watch;
 
@@ -31,7 +34,9 @@ HUB_MUST_CHECK hub_err hub_plugin_watch_create(const char *const *folders, size_
 /* NULL is fine. */
 void hub_plugin_watch_destroy(hub_plugin_watch *watch);
 
-/* Whether somebody is writing to that file right now: it was written to and not closed since. */
+/* Whether somebody is writing to that file right now: it was written to and not closed since. One that
+ * was cut by its path (truncate(2)) is so until it is quiet and nobody has it open for writing; what the
+ * kernel says of that only to the file's owner, so that others see it with the next event. */
 bool hub_plugin_watch_is_busy(const hub_plugin_watch *watch, const char *path);
 
 #endif

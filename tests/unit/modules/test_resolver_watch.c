@@ -166,6 +166,30 @@ static void leaves_a_file_alone_while_it_is_being_written(void **state)
     assert_int_equal(count_logged(f, "resolver.refused"), 0);
 }
 
+/* truncate(2) opens nothing, so nothing is closed. Where a writer only pauses, the file is left alone. */
+static void sees_a_file_that_is_cut_by_its_path(void **state)
+{
+    fixture *f = *state;
+    path open_file = write_plugin(f->first.text, ALPHA, FIRST);
+    path cut = write_plugin(f->first.text, BETA, FIRST);
+    size_t size;
+    free(plugin_bytes(BETA, FIRST, &size));
+    create_and_watch(f);
+    int fd = open(open_file.text, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(ftruncate(fd, (off_t)size / 2), 0);
+    assert_int_equal(truncate(cut.text, (off_t)size / 2), 0);
+    while (count_refusals(f) == 0) {
+        (void)ev_run(f->loop, EVRUN_ONCE);
+    }
+    assert_string_not_equal(reason_of(f, cut.text), "(not refused)");
+    assert_string_equal(reason_of(f, open_file.text), "(not refused)");
+    (void)close(fd);
+    (void)write_plugin(f->first.text, BETA, SECOND);
+    await_changes(f, 1);
+    assert_change(f, 0, BETA, HUB_MODULE_REPLACED, SECOND);
+    assert_string_not_equal(reason_of(f, open_file.text), "(not refused)");
+}
+
 static void keeps_the_old_module_when_the_new_file_is_bad(void **state)
 {
     fixture *f = *state;
@@ -357,6 +381,7 @@ int main(void)
         RESOLVER_TEST(joins_changes_that_come_together),
         RESOLVER_TEST(is_silent_about_a_touched_file),
         RESOLVER_TEST(leaves_a_file_alone_while_it_is_being_written),
+        RESOLVER_TEST(sees_a_file_that_is_cut_by_its_path),
         RESOLVER_TEST(keeps_the_old_module_when_the_new_file_is_bad),
         RESOLVER_TEST(hands_a_name_from_folder_to_folder),
         RESOLVER_TEST(sees_permissions_mended),

@@ -156,7 +156,9 @@ const hub_config_key HUB_CONFIG_LIMIT_KEYS[] = {
      COUNT_TO(MOST_CONNECTIONS),
      LIMIT(net.connections),
      .fallback = HUB_LIMIT_CONNECTIONS,
-     .about = "Connections of all listeners."},
+     .about =
+         "Connections of all listeners on the network; and those of one user of a Unix socket, "
+         "of all its users up to twice as many, and of one at most half of the descriptors."},
     {.name = "connections_per_address",
      COUNT_TO(MOST_CONNECTIONS),
      LIMIT(net.connections_per_address),

@@ -5,12 +5,14 @@
 #include "base/inherited.h"
 #include "base/log.h"
 #include "base/loop.h"
+#include "base/share.h"
 #include "stream_client/stream_client.h"
 #include "unix/listening.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,11 +21,13 @@ enum {
     ACCEPT_PAUSE_MS = 1000, /* when there is no descriptor left; less when a client leaves */
     DRAIN_SLICE_MS = 10,    /* one client's turn while the last words are written */
     PRINCIPAL_BYTES = 32,   /* "uid:4294967295" */
+    RESERVED_FDS = 16,      /* for the hub itself */
 };
 
 typedef struct unix_client {
     struct hub_unix_server *server;
     hub_stream_client *stream;
+    hub_share *share; /* of its user's connections */
     struct unix_client *next;
     struct unix_client *prev;
 } unix_client;
@@ -38,7 +42,8 @@ struct hub_unix_server {
     ev_io acceptor;
     ev_timer pause; /* active while no connection can be accepted */
     unix_client *clients;
-    size_t client_count;
+    hub_pool users;  /* connections of each; its limit is that of the settings, … */
+    size_t most_fds; /* … and no more than leaves descriptors to the others */
     hub_budget *budget;
     bool told_full;  /* the log knows that connections are refused, */
     bool told_pause; /* … that they have to wait */
@@ -65,7 +70,7 @@ static void close_client(unix_client *client)
     if (client->next != NULL) {
         client->next->prev = client->prev;
     }
-    server->client_count--;
+    hub_share_give(client->share, 1);
     server->told_full = false;
     hub_stream_client_close(client->stream);
     free(client);
@@ -102,25 +107,52 @@ static void refuse(int fd, const char *why)
     (void)close(fd);
 }
 
+/* Room for one more of that user. */
+static hub_err take_share(hub_unix_server *server, const char *principal, hub_share **ret_share)
+{
+    size_t most = server->settings->limits.net.connections;
+    server->users.most = most < server->most_fds ? most : server->most_fds;
+    return hub_pool_take(&server->users, hub_str_of(principal), 1, ret_share);
+}
+
+static void refuse_share(hub_unix_server *server, int fd, hub_err err, const char *principal)
+{
+    char text[160];
+    if (err != HUB_ELIMIT) {
+        refuse(fd, "out of memory: try again later");
+        return;
+    }
+    if (!server->told_full) {
+        server->told_full = true;
+        hub_log(HUB_LOG_WARNING, "unix.full", HUB_F_TEXT("principal", principal),
+                HUB_F_INT("connections", server->users.used));
+    }
+    (void)snprintf(text, sizeof text,
+                   "%s has as many connections as it may have (limits.connections): try again "
+                   "later",
+                   principal);
+    refuse(fd, text);
+}
+
 static void take_client(hub_unix_server *server, int fd)
 {
     char principal[PRINCIPAL_BYTES];
     hub_error why = {.code = HUB_OK};
-    if (server->client_count >= server->settings->limits.net.connections) {
-        if (!server->told_full) {
-            server->told_full = true;
-            hub_log(HUB_LOG_WARNING, "unix.full", HUB_F_INT("connections", server->client_count));
-        }
-        refuse(fd, "the hub has as many connections as it may have: try again later");
+    hub_share *share;
+    name_peer(fd, principal, sizeof principal);
+    hub_err err = take_share(server, principal, &share);
+    if (err != HUB_OK) {
+        refuse_share(server, fd, err, principal);
         return;
     }
     unix_client *client = calloc(1, sizeof *client);
     if (client == NULL) {
+        hub_share_give(share, 1);
         refuse(fd, "out of memory: try again later");
         return;
     }
     client->server = server;
-    name_peer(fd, principal, sizeof principal);
+    client->share = share;
     const hub_stream_client_options options = {
         .read_fd = fd,
         .write_fd = fd,
@@ -137,6 +169,7 @@ static void take_client(hub_unix_server *server, int fd)
     if (hub_stream_client_open(server->loop, server->hub, &options, &client->stream, &why) !=
         HUB_OK) {
         hub_log(HUB_LOG_WARNING, "unix.refused", HUB_F_TEXT("reason", why.text));
+        hub_share_give(share, 1);
         free(client);
         return;
     }
@@ -145,7 +178,6 @@ static void take_client(hub_unix_server *server, int fd)
         client->next->prev = client;
     }
     server->clients = client;
-    server->client_count++;
     hub_log(HUB_LOG_DEBUG, "unix.connected", HUB_F_TEXT("principal", principal));
 }
 
@@ -198,6 +230,16 @@ static hub_err send_nothing(hub_port *port, const hub_outgoing *message)
     return HUB_ESTATE;
 }
 
+/* How many descriptors one user may have while nobody else has any: half, as of a share (base/share.h). */
+static size_t half_of_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > SIZE_MAX / 2) {
+        return SIZE_MAX / 2;
+    }
+    return limit.rlim_cur > RESERVED_FDS + 2 ? (limit.rlim_cur - RESERVED_FDS) / 2 : 1;
+}
+
 /* Whether clients will find their profile: better known now than with the first of them. */
 static hub_err try_profile(hub_orchestrator *hub, const char *profile, hub_error *reterr)
 {
@@ -246,6 +288,7 @@ hub_err hub_unix_server_open(struct ev_loop *loop, hub_orchestrator *hub,
     server->hub = hub;
     server->settings = hub_settings_ref(settings);
     server->listen = listen;
+    server->most_fds = half_of_descriptors();
     ev_io_init(&server->acceptor, on_connection, server->fd, EV_READ);
     ev_timer_init(&server->pause, on_pause_over, 0., ACCEPT_PAUSE_MS / 1000.);
     server->acceptor.data = server;

@@ -227,7 +227,7 @@ typedef enum hub_remember_mode {
 
 /* Bounds of the network side; bytes, milliseconds, counts. */
 typedef struct hub_net_limits {
-    uint32_t connections;             /* of all listeners */
+    uint32_t connections; /* of all listeners of the network; of one user of a Unix socket */
     uint32_t connections_per_address; /* of one peer address; Unix sockets do not count */
     uint32_t header_ms;               /* from the first byte of a request to its last header */
     uint32_t body_ms;                 /* from there to the end of its body */

@@ -4,6 +4,23 @@
 
 #include <sys/resource.h>
 
+/* Who is at the other end, instead of the user of the test: 0 is the user. */
+static uid_t peer_uid;
+
+/* The linker gives it calls of getsockopt. NOLINTBEGIN(bugprone-reserved-identifier): its name is --wrap's */
+int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
+
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
+{
+    int status = __real_getsockopt(fd, level, name, value, len);
+    if (status == 0 && name == SO_PEERCRED && level == SOL_SOCKET && peer_uid != 0) {
+        ((struct ucred *)value)->uid = peer_uid;
+    }
+    return status;
+}
+/* NOLINTEND */
+
 /* ---- too many -------------------------------------------------------------------------------- */
 
 static void test_connection_limit(void **state)
@@ -34,6 +51,79 @@ static void test_connection_limit(void **state)
     peer_close(&b);
     peer_close(&c);
     peer_close(&d);
+    finish();
+}
+
+enum { MOST_PEERS = 64 };
+
+static peer peers[MOST_PEERS];
+static size_t peer_count;
+
+/* As many connections as that user gets. */
+static size_t fill(uid_t user)
+{
+    size_t count = 0;
+    peer_uid = user;
+    for (;;) {
+        peer *p = &peers[peer_count++];
+        assert_true(peer_count < MOST_PEERS);
+        *p = peer_open();
+        peer_says(p, PING("1"));
+        while (!p->ended && !got(p, "\"id\":1")) {
+            fixture_spin(&s.f, 1);
+            peer_reads(p);
+        }
+        if (p->ended) {
+            return count;
+        }
+        count++;
+    }
+}
+
+static void close_peers(void)
+{
+    while (peer_count > 0) {
+        peer_close(&peers[--peer_count]);
+    }
+    peer_uid = 0;
+}
+
+/* One user has a share, whatever others have, and is named when it is full. */
+static void test_users(void **state)
+{
+    (void)state;
+    prepare();
+    s.f.settings.limits.net.connections = 4;
+    open_server();
+    assert_int_equal(fill(1000), 4);
+    assert_true(got(&peers[4], "uid:1000 has as many connections as it may have"));
+    assert_true(fixture_logged(&s.f, "unix.full principal=uid:1000"));
+    assert_int_equal(fill(1001), 2);
+    assert_int_equal(fill(1002), 1);
+    close_peers();
+    fixture_spin(&s.f, 10);
+    assert_int_equal(fill(1001), 4); /* what was given back is there again */
+    close_peers();
+    finish();
+}
+
+/* Nor has one all descriptors of the process. */
+static void test_users_and_descriptors(void **state)
+{
+    struct rlimit before;
+    (void)state;
+    prepare();
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    struct rlimit few = {.rlim_cur = 40, .rlim_max = before.rlim_max};
+    fixture_start(&s.f);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    assert_int_equal(
+        hub_unix_server_open(s.f.loop, s.f.hub, &s.f.settings, &s.listen, &s.unix_server, NULL),
+        HUB_OK);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0); /* the peers have some, too */
+    assert_int_equal(fill(1000), 12);
+    assert_int_equal(fill(1001), 6);
+    close_peers();
     finish();
 }
 
@@ -138,6 +228,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_connection_limit),
+        cmocka_unit_test(test_users),
+        cmocka_unit_test(test_users_and_descriptors),
         cmocka_unit_test(test_descriptors_run_out),
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_stop_leaves_a_successor),

@@ -31,6 +31,9 @@
 /* What may wait to be written to one peer. A client that does not read is owed at most this. */
 #define HUB_LIMIT_CLIENT_QUEUE_BYTES (32u * 1024 * 1024)
 
+/* Bytes of one client's requests that wait in the hub before they reach a server: a share (share.h). */
+#define HUB_LIMIT_HELD_BYTES (32u * 1024 * 1024)
+
 /* Names. A tool name as MCP server/tools bounds it; an exposed name as model APIs bound it. */
 #define HUB_LIMIT_TOOL_NAME_BYTES    128
 #define HUB_LIMIT_EXPOSED_NAME_BYTES 64

@@ -40,16 +40,25 @@ hub_err hub_pool_take(hub_pool *pool, hub_str peer, size_t more, hub_share **ret
 {
     hub_assert(more > 0);
     hub_share *share = find(pool, peer);
-    if (!hub_share_may(pool->most, pool->used, share != NULL ? share->own : 0, more)) {
+    if (share == NULL && !hub_share_may(pool->most, pool->used, 0, more)) {
         return HUB_ELIMIT;
     }
     share = share != NULL ? share : make(pool, peer);
-    if (share == NULL) {
-        return HUB_ENOMEM;
+    hub_err err = share != NULL ? hub_share_more(share, more) : HUB_ENOMEM;
+    if (err == HUB_OK) {
+        *ret_share = share;
+    }
+    return err;
+}
+
+hub_err hub_share_more(hub_share *share, size_t more)
+{
+    hub_pool *pool = share->pool;
+    if (!hub_share_may(pool->most, pool->used, share->own, more)) {
+        return HUB_ELIMIT;
     }
     share->own += more;
     pool->used += more;
-    *ret_share = share;
     return HUB_OK;
 }
 

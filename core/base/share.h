@@ -36,6 +36,9 @@ typedef struct hub_pool {
 HUB_MUST_CHECK hub_err hub_pool_take(hub_pool *pool, hub_str peer, size_t more,
                                      hub_share **ret_share);
 
+/* Give who has a share more of the pool. errors: HUB_ELIMIT */
+HUB_MUST_CHECK hub_err hub_share_more(hub_share *share, size_t more);
+
 /* So much is free again. NULL is fine. */
 void hub_share_give(hub_share *share, size_t less);
 

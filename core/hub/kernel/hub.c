@@ -2,6 +2,7 @@
 #include "hub/kernel/hub.h"
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/client.h"
 #include "hub/kernel/objects.h"
@@ -41,6 +42,7 @@ hub_err hub_make(struct ev_loop *loop, const hub_settings *settings, const hub_h
     hub->settings = hub_settings_ref(settings);
     hub->ops = ops;
     hub->begun_ms = hub_clock_now_ms();
+    hub->held.most = HUB_LIMIT_HELD_BYTES;
     *ret_hub = hub;
     if (hub_call_table_create(loop, &hub->calls) != HUB_OK) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");

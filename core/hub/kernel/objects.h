@@ -21,6 +21,7 @@
 
 #include "base/limits.h"
 #include "base/map.h"
+#include "base/share.h"
 #include "hub/kernel/keys.h"
 #include "hub/kernel/about.h"
 #include "hub/kernel/capabilities.h"
@@ -75,6 +76,7 @@ struct hub_orchestrator {
     size_t idle_count;            /* … at most HUB_LIMIT_IDLE_PRINCIPALS */
     hub_audience *idle_audiences; /* likewise … */
     size_t idle_audience_count;   /* … at most HUB_LIMIT_IDLE_AUDIENCES */
+    hub_pool held;                /* bytes of clients' requests that wait */
     hub_client *idle_clients;     /* those whom nobody holds, likewise … */
     size_t idle_client_count;     /* … at most as many as principals */
     size_t open_bindings;         /* instances not yet closed */
@@ -178,7 +180,8 @@ struct hub_session {
     hub_call *calls;            /* in flight */
     hub_station_mask holding;   /* stations that hold requests of it open, which are no calls */
     size_t call_count;          /* of them, those that somebody waits for */
-    size_t held_bytes;          /* of requests that wait */
+    size_t held_bytes;          /* of requests that wait … */
+    hub_share *held;            /* … of its client's; while there are any */
     alignas(max_align_t) char parts[];
 };
 

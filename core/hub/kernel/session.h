@@ -100,7 +100,8 @@ size_t hub_session_client_in_flight(const hub_session *session);
 /* Whether it may have one call more in flight: of its client, and of its principal. */
 bool hub_session_has_place(const hub_session *session);
 
-/* Keep bytes of it for later. False when it has kept as much as it may. */
+/* Keep bytes of it for later. False when its client has kept as much as it may, in all its sessions
+ * (hub_session_whose; a share of HUB_LIMIT_HELD_BYTES), or there is no memory. */
 bool hub_session_hold(hub_session *session, size_t bytes);
 void hub_session_release(hub_session *session, size_t bytes);
 

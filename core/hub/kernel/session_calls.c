@@ -35,18 +35,27 @@ bool hub_session_has_place(const hub_session *session)
 bool hub_session_hold(hub_session *session, size_t bytes)
 {
     HUB_IS(session, SESSION);
-    hub_assert(session->held_bytes <= HUB_LIMIT_CLIENT_QUEUE_BYTES);
-    if (session->held_bytes + bytes > HUB_LIMIT_CLIENT_QUEUE_BYTES) {
-        return false;
+    char text[HUB_WHOSE_BYTES];
+    hub_err err;
+    if (bytes == 0) {
+        return true;
     }
-    session->held_bytes += bytes;
-    return true;
+    if (session->held_bytes > 0) { /* its peer may be another one by now */
+        err = hub_share_more(session->held, bytes);
+    } else {
+        err = hub_pool_take(&session->profile->hub->held, hub_session_whose(session, text), bytes,
+                            &session->held);
+    }
+    session->held_bytes += err == HUB_OK ? bytes : 0;
+    return err == HUB_OK;
 }
 
 void hub_session_release(hub_session *session, size_t bytes)
 {
     hub_assert(session->held_bytes >= bytes);
     session->held_bytes -= bytes;
+    hub_share_give(session->held, bytes);
+    session->held = session->held_bytes > 0 ? session->held : NULL;
 }
 
 void hub_call_join(hub_call *call, hub_session *session)

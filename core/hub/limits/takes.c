@@ -40,6 +40,7 @@ static hub_kept_way *stop_waiting(hub_take *one)
 {
     hub_kept_way *kept = one->kept;
     DL_DELETE(*one->list, one);
+    hub_session_release(hub_call_session(one->call), hub_kept_way_bytes(kept));
     if (one->op != NULL) {
         hub_state_cancel(one->op);
     }
@@ -81,8 +82,12 @@ hub_verdict hub_take_ask(hub_call *call, const hub_way *way, const hub_station *
         return HUB_GO_ON;
     }
     hub_kept_way *kept = hub_buf_ok(&limits->names) ? hub_way_keep(way) : NULL;
-    if (kept == NULL) {
-        hub_call_refuse(call, PATCHBAY_UNAVAILABLE, HUB_STR("out of memory"));
+    if (kept == NULL || !hub_session_hold(hub_call_session(call), hub_kept_way_bytes(kept))) {
+        hub_call_refuse(call, PATCHBAY_UNAVAILABLE,
+                        kept == NULL ? HUB_STR("out of memory")
+                                     : HUB_STR("your calls that wait for the store of the replicas "
+                                               "hold as much as they may: try again"));
+        free(kept);
         return HUB_ANSWERED;
     }
     hub_take *one = hub_call_part_of(call, station);

@@ -35,6 +35,9 @@ static void test_one_alone(void **state)
     assert_int_equal(hub_pool_take(&pool, HUB_STR("a"), 1, &none), HUB_ELIMIT);
     hub_share_give(share, 1);
     assert_int_equal(hub_pool_take(&pool, HUB_STR("a"), 2, &none), HUB_ELIMIT);
+    assert_int_equal(hub_share_more(share, 2), HUB_ELIMIT);
+    assert_int_equal(hub_share_more(share, 1), HUB_OK);
+    hub_share_give(share, 1);
     assert_int_equal(hub_pool_take(&pool, HUB_STR("a"), 1, &none), HUB_OK);
     assert_ptr_equal(none, share);
     hub_share_give(share, MOST);

@@ -280,7 +280,7 @@ static void test_memory_of_requests(void **state)
     for (int i = 0; i < 11; i++) {
         (void)snprintf(id, sizeof id, "\"c%d\"", i);
         client_call(c, id, "t__a", arguments);
-        assert_true(c->session->held_bytes <= HUB_LIMIT_CLIENT_QUEUE_BYTES);
+        assert_true(c->session->held_bytes <= HUB_LIMIT_HELD_BYTES);
     }
     assert_int_equal(seen_count, 11); /* they are made all the same */
     asker_finish(&tool, seen[10].call, ONE_ASK);

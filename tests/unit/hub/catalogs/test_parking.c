@@ -549,7 +549,7 @@ static void test_held_bytes(void **state)
     memset(arguments, 'x', BIG);
     memcpy(arguments, "{\"a\":\"", 6);
     memcpy(arguments + BIG - 3, "\"}", 3);
-    unsigned held = HUB_LIMIT_CLIENT_QUEUE_BYTES / BIG - 1; /* each is a little more than BIG */
+    unsigned held = HUB_LIMIT_HELD_BYTES / BIG - 1; /* each is a little more than BIG */
     for (unsigned i = 0; i <= held; i++) {
         char id[8];
         (void)snprintf(id, sizeof id, "%u", i);

@@ -348,12 +348,40 @@ static void test_held_bytes(void **state)
         client_call(c, id, "t__a", arguments);
         waiting += client_reply(c, id) == NULL;
     }
-    assert_int_equal(waiting, HUB_LIMIT_CLIENT_QUEUE_BYTES / HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    assert_int_equal(waiting, HUB_LIMIT_HELD_BYTES / HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     assert_contains(client_reply(c, "9"), "no room for the call to wait");
     assert_true(c->session->held_bytes > 0);
     client_cancel(c, "1");
     client_call(c, "10", "t__a", arguments);
     assert_null(client_reply(c, "10"));
+    free(arguments);
+    fixture_stop(&fixture);
+}
+
+/* … in all its sessions: each request of a client over HTTP may be one. Others have a share. */
+static void test_held_bytes_of_sessions(void **state)
+{
+    (void)state;
+    (void)init(1, 100);
+    fixture_start(&fixture);
+    client *first = client_open(&fixture, LEGACY);
+    size_t len = HUB_LIMIT_CLIENT_MESSAGE_BYTES - 200;
+    char *arguments = malloc(len + 16);
+    assert_non_null(arguments);
+    memset(arguments, 'x', len);
+    memcpy(arguments, "{\"v\":\"", 6);
+    memcpy(arguments + len, "\"}", 3);
+    client_call(first, "0", "t__a", "{}");
+    unsigned waiting = 0;
+    for (unsigned i = 0; i <= 9; i++) {
+        client *c = client_open_as(&fixture, &(client_options){.kind = LEGACY, .principal = "eve"});
+        client_call(c, "1", "t__a", arguments);
+        waiting += client_reply(c, "1") == NULL;
+    }
+    assert_int_equal(waiting, HUB_LIMIT_HELD_BYTES / HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    client *bob = client_open_as(&fixture, &(client_options){.kind = LEGACY, .principal = "bob"});
+    client_call(bob, "1", "t__a", arguments);
+    assert_null(client_reply(bob, "1"));
     free(arguments);
     fixture_stop(&fixture);
 }
@@ -373,6 +401,7 @@ int main(void)
         cmocka_unit_test(test_disabled),
         cmocka_unit_test(test_other_methods),
         cmocka_unit_test(test_held_bytes),
+        cmocka_unit_test(test_held_bytes_of_sessions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

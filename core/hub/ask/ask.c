@@ -10,6 +10,7 @@
 #include "hub/ask/reissue.h"
 #include "hub/ask/roots.h"
 #include "hub/ask/sealed_state.h"
+#include "hub/ask/silent.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -481,4 +482,5 @@ const hub_station HUB_ASK_STATION = {
     .session_ends = hub_elicitation_forget,
     .toolset_ends = hub_elicitation_forget_toolset,
     .binding_retires = hub_roots_end,
+    .place_is_wanted = hub_silent_give_way,
 };

@@ -50,6 +50,11 @@ hub_call *hub_call_next_of_binding(const hub_call *call)
     return call->binding_next;
 }
 
+bool hub_call_has_place(const hub_call *call)
+{
+    return call->binding != NULL && call->takes_place;
+}
+
 bool hub_call_is_internal(const hub_call *call)
 {
     return call->on_outcome != NULL;

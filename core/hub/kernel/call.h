@@ -65,6 +65,9 @@ bool hub_call_is_internal(const hub_call *call);
 /* Of a session, but nobody there waits for it (hub_call_attend). */
 bool hub_call_is_unasked(const hub_call *call);
 
+/* Whether it has one of the places of its toolset (max_calls). */
+bool hub_call_has_place(const hub_call *call);
+
 /* Bound, but nobody works on it: its instance is not told when it ends. */
 bool hub_call_is_idle(const hub_call *call);
 void hub_call_set_idle(hub_call *call, bool is_idle);

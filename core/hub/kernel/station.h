@@ -216,6 +216,9 @@ struct hub_station {
 
     void (*binding_retires)(struct hub_binding *binding); /* it gets no more calls */
     void (*place_is_free)(struct hub_toolset *toolset);   /* a client's call is at its end */
+    /* A call of that client (hub_session_whose) has waited for a place in vain for so long: who can gives one
+     * up, by ending the call that has it. */
+    void (*place_is_wanted)(struct hub_toolset *toolset, hub_str whose, uint64_t waited_ms);
 };
 
 /* Fix the places of the stations of a table, which lives as long as the process. The first table is

@@ -113,6 +113,25 @@ static hub_kept_way *stop_waiting(waiting *one)
     return kept;
 }
 
+/* It has waited its time. Another station may give a place up now: whether the call is under way. */
+static bool take_what_is_given(hub_call *call, const hub_kept_way *waits)
+{
+    char text[HUB_WHOSE_BYTES];
+    hub_toolset *toolset = waits->way.toolset;
+    if (hub_toolset_binding(toolset) == NULL) {
+        return false;
+    }
+    HUB_STATIONS_TELL(place_is_wanted, toolset, hub_session_whose(hub_call_session(call), text),
+                      hub_clock_now_ms() - hub_call_begin_ms(call));
+    if (!has_place(toolset)) {
+        return false;
+    }
+    hub_kept_way *kept = stop_waiting(hub_call_find_part(call, &HUB_QUEUE_STATION));
+    hub_call_send_from(call, &HUB_QUEUE_STATION, kept);
+    free(kept);
+    return true;
+}
+
 static void on_wait_over(struct ev_loop *loop, ev_timer *timer, int events)
 {
     (void)loop;
@@ -121,6 +140,9 @@ static void on_wait_over(struct ev_loop *loop, ev_timer *timer, int events)
     const waiting *one = hub_call_find_part(call, &HUB_QUEUE_STATION);
     const hub_toolset *toolset = one->kept->way.toolset;
     hub_buf text;
+    if (take_what_is_given(call, one->kept)) {
+        return;
+    }
     hub_buf_init(&text, HUB_LIMIT_FAILURE_TEXT_BYTES);
     hub_buf_printf(&text,
                    "toolset \"%s\": none of its max_calls (%u) became free within %llu ms "

@@ -142,6 +142,20 @@ class Results(HttpTest):
         self.assertIn("There was no memory to keep the whole in", large["content"][-1]["text"])
         self.assertNotIn("isError", self.read(client, id=ids[2]))
 
+    def test_one_address_leaves_room_to_others(self):
+        """Without tokens all are one principal: each address has its own share of what is kept."""
+        server = self.http(toolsets={"alpha": fixture("one")}, manifest={"hub": {"results": {"max_bytes": "1KiB", "memory": "16KiB"}}})
+        here = server.connection
+
+        def keep(source):
+            server.connection = lambda **options: here(source=source, **options)
+            return kept_id(server.call("alpha__one", {"text": "x" * 6000}).answer.result)
+
+        first = keep("127.0.0.2")
+        others = [keep("127.0.0.3") for _ in range(3)]
+        for id, is_gone in ((first, False), (others[0], True), (others[1], True), (others[2], False)):
+            self.assertEqual(server.call("read_result", {"id": id}).answer.result.get("isError", False), is_gone)
+
     def bearer(self, name):
         done = self.cli("token", "new", name, "--tokens", self.home / "tokens.json", modules=False)
         return {"Authorization": f"Bearer {done.stdout.strip()}"}

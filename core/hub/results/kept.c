@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-/* What one principal has. */
+/* What one client has. */
 typedef struct account {
     struct account *next;
     size_t bytes;
@@ -99,7 +99,7 @@ static void drop_entry(hub_kept_results *kept, entry *gone)
     free(gone);
 }
 
-/* The oldest of one principal, or of all (NULL). */
+/* The oldest of one client, or of all (NULL). */
 static entry *oldest_of(const hub_kept_results *kept, const account *of)
 {
     entry *at = kept->oldest;
@@ -216,10 +216,10 @@ hub_err hub_kept_add(hub_kept_results *kept, const hub_result_origin *origin, hu
 {
     size_t bytes = sizeof(entry) + json.len + origin->principal.len + origin->profile.len +
                    origin->toolset.len + origin->tool.len;
-    if (!would_fit(kept, find_account(kept, origin->principal), bytes)) {
+    if (!would_fit(kept, find_account(kept, origin->whose), bytes)) {
         return HUB_ELIMIT;
     }
-    account *of = get_account(kept, origin->principal);
+    account *of = get_account(kept, origin->whose);
     if (of == NULL) {
         return HUB_ENOMEM;
     }

@@ -2,8 +2,8 @@
 /*
  * Results that are kept for clients to read on: in memory, and nowhere else. Each has an id that
  * nobody can guess, and is found by its principal in its profile alone; an id of somebody else's is
- * the id of nothing. What all of them take is bounded. Who has most loses their oldest for a new one,
- * so nobody takes the others' share; a result that only fits if others had less than its own bytes
+ * the id of nothing. What all of them take is bounded. The client (hub_session_whose) that has most loses
+ * its oldest for a new one, so nobody takes the others' share; a result that only fits if others had less than its own bytes
  * is not kept, and nothing is lost for it. Thread: [loop].
  */
 #ifndef HUB_HUB_RESULTS_KEPT_H
@@ -22,7 +22,8 @@ typedef struct hub_result_origin {
     hub_str principal;
     hub_str profile;
     hub_str toolset;
-    hub_str tool; /* the toolset's own name of it; empty: a task */
+    hub_str tool;  /* the toolset's own name of it; empty: a task */
+    hub_str whose; /* the client that it counts for: hub_kept_add alone has it */
 } hub_result_origin;
 
 typedef struct hub_kept_result {

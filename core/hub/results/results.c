@@ -91,7 +91,9 @@ static const hub_kept_result *keep(const hub_call *call, const result_part *part
     if (session == NULL) {
         return NULL; /* nobody could read it */
     }
+    char text[HUB_WHOSE_BYTES];
     hub_result_origin origin = {
+        .whose = hub_session_whose(session, text),
         .principal = hub_str_of(hub_session_who(session)),
         .profile = hub_str_of(hub_profile_name(hub_session_profile(session))),
         .toolset = hub_str_of(hub_toolset_key(hub_call_toolset(call))),

@@ -36,6 +36,7 @@ static hub_err add(size_t at, const char *who, size_t bytes)
 {
     const hub_kept_result *result = NULL;
     hub_result_origin origin = {.principal = hub_str_of(who),
+                                .whose = hub_str_of(who),
                                 .profile = HUB_STR("default"),
                                 .toolset = HUB_STR("alpha"),
                                 .tool = HUB_STR("one")};

@@ -251,6 +251,27 @@ static void test_digits(void **state)
     assert_int_equal(judge(HUB_KIND_PROMPT, json, NULL).valid, EVERY); /* a text of digits */
 }
 
+/* An infinite number is found wherever it stands; what only looks like one does no harm. */
+static void test_exponents_anywhere(void **state)
+{
+    static const char *const INFINITE[] = {"1e400", "1E400", "-2.5e+309", "[0,1e999]"};
+    static const char *const FINITE[] = {"1e300", "\"1e400\"", "\"a1e400\\\"1e400\""};
+    char json[800];
+    (void)state;
+    for (int pad = 0; pad < 700; pad += pad < 70 ? 1 : 41) {
+        for (size_t i = 0; i < sizeof INFINITE / sizeof INFINITE[0]; i++) {
+            (void)snprintf(json, sizeof json, "{\"name\":\"a\",\"p\":\"%*s\",\"x\":%s}", pad, "",
+                           INFINITE[i]);
+            assert_int_equal(judge(HUB_KIND_PROMPT, json, NULL).valid, 0);
+        }
+        for (size_t i = 0; i < sizeof FINITE / sizeof FINITE[0]; i++) {
+            (void)snprintf(json, sizeof json, "{\"name\":\"a\",\"x\":%s,\"p\":\"%*s\"}", FINITE[i],
+                           pad, "");
+            assert_int_equal(judge(HUB_KIND_PROMPT, json, NULL).valid, EVERY);
+        }
+    }
+}
+
 /* An outputSchema that takes too long to read counts as one that cannot be compiled. */
 static void test_output_limit(void **state)
 {
@@ -368,6 +389,7 @@ int main(void)
         cmocka_unit_test(test_twice),
         cmocka_unit_test(test_unreadable),
         cmocka_unit_test(test_digits),
+        cmocka_unit_test(test_exponents_anywhere),
         cmocka_unit_test(test_output_limit),
         cmocka_unit_test(test_output_readings),
         cmocka_unit_test(test_catalog),

@@ -373,6 +373,17 @@ class Watching(ReloadTest):
             file.write(text[20:])
         self.check(client)
 
+    def test_cut_by_its_path(self):
+        """truncate(2) opens nothing: no closing says that it is done."""
+        path = self.home / "hub.yaml"
+        first, second = (f"  {key}: {json.dumps(fixture('one'))}\n" for key in ("alpha", "beta"))
+        path.write_text("toolsets:\n" + first + second)
+        client = LegacyClient(self.hub(files=[path]))
+        self.assertEqual(client.own_names(), ["alpha__one", "beta__one"])
+        os.truncate(path, path.stat().st_size - len(second))
+        self.wait_reload(client.hub, 1)
+        self.assertEqual(client.own_names(), ["alpha__one"])
+
     def hub_sees_folder(self, client):
         """A second hub that watches a file of the same folder has seen what came later than the noise."""
         other = self.home / "other.json"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/listener.h"
 
-#include "base/limits.h"
 #include "cli/cli.h"
 #include "hub/orchestrator/drain.h"
 #include "unix/unix.h"

@@ -7,7 +7,6 @@
 #include "cli/rows.h"
 #include "cli/waiting.h"
 #include "hub/kernel/hub.h"
-#include "hub/kernel/toolset.h"
 #include "hub/pins/pins.h"
 
 #include <stdlib.h>

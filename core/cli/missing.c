@@ -9,7 +9,6 @@
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/toolset.h"
-#include "hub/report/describe.h"
 #include "hub/report/kept_out.h"
 #include "hub/report/misnamed.h"
 #include "hub/report/unknown.h"

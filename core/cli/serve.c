@@ -3,7 +3,6 @@
 
 #include "base/cause.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/loop.h"
 #include "cli/listeners.h"
 #include "cli/logging.h"

@@ -8,8 +8,6 @@
  */
 #include "config/reader.h"
 
-#include "base/limits.h"
-
 #define DRAFT(member) offsetof(hub_config_toolset_draft, member)
 
 static hub_err read_ignored(hub_config_reader *reader, const hub_node *node,

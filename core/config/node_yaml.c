@@ -5,8 +5,6 @@
  */
 #include "config/node.h"
 
-#include "base/limits.h"
-
 #include <yaml.h>
 
 typedef struct yaml_reader {

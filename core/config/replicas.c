@@ -3,7 +3,6 @@
 #include "config/reader.h"
 
 #include "base/cidr.h"
-#include "base/limits.h"
 
 hub_err hub_config_read_peers(hub_config_reader *reader, const hub_node *node,
                               const hub_config_key *key, void *target)

@@ -5,7 +5,6 @@
 #include "base/limits.h"
 #include "config/file.h"
 #include "hub/saved/document.h"
-#include "wire/json.h"
 
 #include <dirent.h>
 #include <errno.h>

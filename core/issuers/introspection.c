@@ -3,7 +3,6 @@
 #include "issuers/internal.h"
 
 #include "base/encoding.h"
-#include "wire/json.h"
 
 #include <time.h>
 

@@ -6,7 +6,6 @@
 #include "base/loop.h"
 #include "identity/base64url.h"
 #include "login/url.h"
-#include "wire/json.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
 #include "modules/crash.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/loop.h"
 #include "base/stream.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "state/engine.h"
 
-#include "base/limits.h"
-
 #include <stdlib.h>
 
 enum { FIRST_ROOM = 4 };

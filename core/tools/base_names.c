@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The index of a base: names, who wants them, and which ones an item can have at all. */
-#include "base/limits.h"
 #include "tools/base_internal.h"
 
 #include <stdlib.h>

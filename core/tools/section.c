@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/section.h"
 
-#include "base/limits.h"
 #include "tools/mapped_uri.h"
 #include "tools/section_bytes.h"
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/challenge.h"
 
-#include "base/limits.h"
 #include "http/judge.h"
 #include "wire/json.h"
-#include "wire/mcp.h"
 
 enum { MOST_BYTES = 64 * 1024 }; /* of the answer, which is the hub's own */
 

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "http/mcp.h"
-#include "http/media.h"
 #include "http/moving.h"
 #include "http/pass.h"
 #include "http/replicas.h"

@@ -8,7 +8,6 @@
  */
 #include "http/mcp.h"
 
-#include "base/limits.h"
 #include "http/modern.h"
 #include "http/pass.h"
 

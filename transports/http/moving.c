@@ -3,7 +3,6 @@
 
 #include "base/limits.h"
 #include "base/log.h"
-#include "http/mcp.h"
 #include "http/peers.h"
 #include "wire/dialect.h"
 

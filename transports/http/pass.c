@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/pass.h"
 
-#include "base/limits.h"
 #include "base/log.h"
 #include "hub/replicas/caller.h"
 #include "http/answer_head.h"

@@ -2,7 +2,6 @@
 #include "http/peers.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "http/answer_head.h"

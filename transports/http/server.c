@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/server.h"
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "http/internal.h"
 #include "http/legacy.h"

@@ -3,9 +3,7 @@
 
 #include "hub/access/classes.h"
 #include "hub/access/judge.h"
-#include "hub/kernel/audience.h"
 #include "hub/kernel/profile.h"
-#include "hub/kernel/sight.h"
 #include "hub/kernel/way.h"
 
 #include <stdlib.h>

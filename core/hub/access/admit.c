@@ -4,7 +4,6 @@
 
 #include "hub/access/classes.h"
 #include "hub/kernel/respond.h"
-#include "hub/kernel/toolset.h"
 #include "hub/report/unknown.h"
 
 /* Decide for a session, as it is now. Nobody can be asked, and there are no arguments.

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/access/explain.h"
 
-#include "base/limits.h"
 #include "hub/access/classes.h"
 #include "wire/json.h"
 

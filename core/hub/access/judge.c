@@ -4,7 +4,6 @@
 #include "base/limits.h"
 #include "hub/access/classes.h"
 #include "hub/kernel/profile.h"
-#include "hub/kernel/respond.h"
 #include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"

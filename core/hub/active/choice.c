@@ -2,7 +2,6 @@
 #include "hub/active/choice.h"
 
 #include "base/cause.h"
-#include "base/limits.h"
 #include "base/log.h"
 #include "hub/active/manager_internal.h"
 #include "hub/active/release.h"

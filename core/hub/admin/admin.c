@@ -4,7 +4,6 @@
 #include "hub/admin/events_internal.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/session.h"
-#include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
 
 #include <stdlib.h>

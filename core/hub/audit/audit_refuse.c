@@ -3,9 +3,7 @@
 #include "hub/audit/audit.h"
 
 #include "base/limits.h"
-#include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
-#include "hub/kernel/session.h"
 #include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 

@@ -8,7 +8,6 @@
 #include "base/share.h"
 #include "hub/catalogs/catalogs_internal.h"
 #include "hub/catalogs/discovery.h"
-#include "hub/kernel/extensions.h"
 #include "hub/kernel/toolset.h"
 #include "wire/json.h"
 

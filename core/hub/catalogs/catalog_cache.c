@@ -8,7 +8,6 @@
 #include "hub/catalogs/catalogs_internal.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/toolset.h"
-#include "hub/kernel/toolset_rules.h"
 
 #include <assert.h>
 #include <stdatomic.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/catalogs/parking.h"
 
-#include "base/limits.h"
 #include "hub/catalogs/parking_internal.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/audience.h"

@@ -3,11 +3,8 @@
 
 #include "base/limits.h"
 #include "hub/catalogs/parking.h"
-#include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
-#include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
-#include "hub/kernel/session.h"
 #include "hub/kernel/sight.h"
 #include "hub/kernel/way.h"
 #include "hub/report/unknown.h"

@@ -4,7 +4,6 @@
 #include "base/limits.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
-#include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
 #include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"

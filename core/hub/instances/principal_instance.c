@@ -7,7 +7,6 @@
 #include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/principal.h"
-#include "hub/kernel/profile.h"
 #include "hub/kernel/session.h"
 #include "hub/kernel/way.h"
 

@@ -5,7 +5,6 @@
 #include "base/share.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
-#include "hub/kernel/profile.h"
 #include "hub/kernel/session.h"
 #include "hub/kernel/way.h"
 

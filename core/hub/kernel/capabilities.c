@@ -3,8 +3,6 @@
 
 #include "wire/json.h"
 
-#include "base/limits.h"
-
 #include <stdlib.h>
 
 static bool is_object(hub_str value)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/kernel/isolation.h"
 
-#include "base/limits.h"
 #include "wire/json.h"
 
 #include <errno.h>

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "hub/kernel/audience.h"
-#include "hub/kernel/call_kept.h"
 #include "hub/kernel/client.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/objects.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/kernel/toolset.h"
 
-#include "base/limits.h"
 #include "base/log.h"
 #include "hub/kernel/binding.h"
 #include "hub/kernel/call.h"

@@ -2,7 +2,6 @@
 #include "hub/limits/servers.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/isolation.h"

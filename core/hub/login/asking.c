@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/login/asking.h"
 
-#include "base/limits.h"
 #include "hub/ask/ask.h"
 #include "hub/ask/elicitation.h"
 #include "hub/instances/principal_instance.h"

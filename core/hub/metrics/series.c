@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/metrics/series.h"
 
-#include "base/err.h"
 #include "base/limits.h"
 
 #include <stdlib.h>

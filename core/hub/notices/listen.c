@@ -3,7 +3,6 @@
 
 #include "base/limits.h"
 #include "hub/catalogs/parking.h"
-#include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"

@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "hub/active/choice.h"
 #include "hub/active/manager.h"
-#include "hub/active/startup.h"
 #include "hub/notices/logging.h"
 #include "hub/notices/notifier.h"
 #include "hub/notices/subscription.h"

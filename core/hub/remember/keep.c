@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 #include "hub/active/choice.h"
-#include "hub/active/manager.h"
 #include "hub/kernel/toolset.h"
 
 #include <stdlib.h>

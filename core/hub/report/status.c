@@ -21,7 +21,6 @@
 #include "hub/limits/queue.h"
 #include "hub/limits/servers.h"
 #include "hub/replicas/manifests.h"
-#include "hub/report/describe.h"
 #include "hub/report/left_out.h"
 #include "hub/report/refused_plugin.h"
 #include "hub/report/reload_state.h"

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/router/own_tools.h"
 
-#include "base/limits.h"
 #include "hub/access/access.h"
 #include "hub/admin/act.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/session.h"
-#include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
 #include "hub/router/meta_tools.h"
 

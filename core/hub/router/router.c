@@ -11,7 +11,6 @@
 #include "hub/catalogs/parking.h"
 #include "hub/content/content.h"
 #include "hub/forward/forward.h"
-#include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/session.h"

@@ -6,9 +6,7 @@
 #include "base/log.h"
 #include "base/name_list.h"
 #include "hub/kernel/hub.h"
-#include "hub/kernel/profile.h"
 #include "hub/kernel/sight.h"
-#include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
 #include "hub/notices/logging.h"
 

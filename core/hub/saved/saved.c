@@ -4,7 +4,6 @@
 #include "base/cause.h"
 #include "base/log.h"
 #include "hub/kernel/hub.h"
-#include "hub/kernel/principal.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/session.h"
 #include "hub/notices/notifier.h"

@@ -5,7 +5,6 @@
 #include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
-#include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
 #include "hub/kernel/sight.h"
 #include "hub/meta/page.h"

@@ -3,9 +3,7 @@
  * client is said to be able to do. */
 #include "hub/tasks/tasks.h"
 
-#include "base/limits.h"
 #include "hub/kernel/call.h"
-#include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
 #include "hub/tasks/tasks_internal.h"
 

@@ -2,12 +2,9 @@
 /* Requests about tasks: tasks/get and its kin, to the toolset that has the task. */
 #include "hub/tasks/tasks.h"
 
-#include "base/limits.h"
 #include "hub/catalogs/announce.h"
-#include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
-#include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
 #include "hub/kernel/sight.h"

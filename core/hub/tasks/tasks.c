@@ -4,7 +4,6 @@
 #include "base/limits.h"
 #include "hub/access/access.h"
 #include "hub/catalogs/announce.h"
-#include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"

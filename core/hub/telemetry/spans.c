@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The spans of requests and calls. */
 #include "base/clock.h"
-#include "base/limits.h"
 #include "hub/audit/audit.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/respond.h"

@@ -4,10 +4,7 @@
 #include "base/limits.h"
 #include "hub/access/explain.h"
 #include "hub/kernel/hub.h"
-#include "hub/kernel/profile.h"
-#include "hub/kernel/session.h"
 #include "hub/kernel/sight.h"
-#include "hub/kernel/toolset.h"
 #include "web/api/route.h"
 
 #include <stdlib.h>

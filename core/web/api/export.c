@@ -4,7 +4,6 @@
 #include "export/block.h"
 #include "export/export.h"
 #include "hub/kernel/hub.h"
-#include "hub/kernel/session.h"
 #include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 #include "web/api/route.h"

@@ -4,7 +4,6 @@
 #include "hub/admin/events.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
-#include "hub/kernel/session.h"
 #include "hub/kernel/sight.h"
 #include "hub/report/describe.h"
 #include "hub/report/status.h"

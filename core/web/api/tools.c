@@ -3,7 +3,6 @@
 #include "base/limits.h"
 #include "base/line.h"
 #include "hub/kernel/hub.h"
-#include "hub/kernel/session.h"
 #include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 #include "web/api/route.h"

@@ -4,7 +4,6 @@
 #include "base/log.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/respond.h"
-#include "hub/kernel/session.h"
 #include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 #include "hub/pins/pins.h"

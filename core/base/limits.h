@@ -388,8 +388,8 @@
  * circles: a dialogue of so many steps is a long one. */
 #define HUB_LIMIT_ASK_ROUNDS 16
 
-/* Calls that wait for a client of 2026-07-28 to come back with answers, which it need not: in all
- * and of one principal; and the bytes of what they have finished with meanwhile: shares (share.h) of one
+/* Calls that wait for a client of 2026-07-28 to come back with answers, which it need not: in all, shares
+ * (share.h) of clients, and of one client; and the bytes of what they have finished with meanwhile: shares (share.h) of one
  * client and of one toolset, which may have half of each other's. */
 #define HUB_LIMIT_ASKING_CALLS               4096
 #define HUB_LIMIT_ASKING_CALLS_PER_PRINCIPAL 256

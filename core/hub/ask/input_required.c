@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/loop.h"
+#include "base/share.h"
 #include "hub/ask/ask_internal.h"
 #include "hub/ask/sealed_state.h"
 #include "hub/replicas/replicas.h"
@@ -42,8 +43,9 @@ int32_t hub_input_required_wait(hub_asking *asking)
         return PATCHBAY_OK;
     }
     hub_str whose = hub_session_whose(session, text);
-    if (asks->waiting_count >= HUB_LIMIT_ASKING_CALLS ||
-        count_of(asks, whose) >= HUB_LIMIT_ASKING_CALLS_PER_PRINCIPAL) {
+    size_t own = count_of(asks, whose);
+    if (own >= HUB_LIMIT_ASKING_CALLS_PER_PRINCIPAL ||
+        !hub_share_may(HUB_LIMIT_ASKING_CALLS / 2, asks->waiting_count, own, 1)) {
         return PATCHBAY_ELIMIT;
     }
     if (!note_who(asking, session, whose)) {

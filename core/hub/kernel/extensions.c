@@ -21,11 +21,23 @@ static const char *why_not(hub_str all, hub_str key, hub_str raw_key, hub_str va
                                                    : hub_definition_unreadable(member);
 }
 
-static void leave_out(hub_str key, const char *why, hub_error *ret_left_out)
+/* `before`: how many are left out already. The first one is named, the others are counted. */
+static void leave_out(hub_str key, const char *why, size_t before, hub_error *ret_left_out)
 {
     key.len = key.len < SHOWN_BYTES ? key.len : SHOWN_BYTES;
-    (void)hub_fail(ret_left_out, HUB_EINVAL, "extension \"" HUB_STR_FMT "\" is left out: %s",
-                   HUB_STR_ARG(key), why);
+    if (before == 0) {
+        (void)hub_fail(ret_left_out, HUB_EINVAL, "extension \"" HUB_STR_FMT "\" is left out: %s",
+                       HUB_STR_ARG(key), why);
+    }
+}
+
+static void tell_count(size_t left_out, hub_error *ret_left_out)
+{
+    if (left_out > 1 && ret_left_out != NULL) {
+        const hub_error first = *ret_left_out;
+        (void)hub_fail(ret_left_out, first.code, "%s (%zu are left out in all)", first.text,
+                       left_out);
+    }
 }
 
 static hub_err sift(hub_str all, hub_buf *out, hub_error *ret_left_out)
@@ -34,11 +46,13 @@ static hub_err sift(hub_str all, hub_buf *out, hub_error *ret_left_out)
     hub_str value;
     hub_buf key;
     hub_err err = HUB_OK;
+    size_t left_out = 0;
     hub_json_iter it = hub_json_iterate(all);
     hub_buf_init(&key, all.len + 1);
     hub_buf_add_char(out, '{');
     for (size_t i = 0; err == HUB_OK && hub_json_next(&it, &raw_key, &value); i++) {
         if (i == HUB_LIMIT_EXTENSIONS) {
+            left_out = 0; /* what matters is that there are too many */
             (void)hub_fail(ret_left_out, HUB_ELIMIT, "of its extensions the first %zu are read", i);
             break;
         }
@@ -50,9 +64,10 @@ static hub_err sift(hub_str all, hub_buf *out, hub_error *ret_left_out)
             hub_json_add_key(out, name);
             hub_buf_add(out, value);
         } else {
-            leave_out(name, why, ret_left_out);
+            leave_out(name, why, left_out++, ret_left_out);
         }
     }
+    tell_count(left_out, ret_left_out);
     hub_buf_add_char(out, '}');
     hub_buf_fini(&key);
     return err;

@@ -88,6 +88,28 @@ static void test_limits(void **state)
     }
 }
 
+static void test_how_many_are_left_out(void **state)
+{
+    static const struct {
+        const char *json;
+        const char *want;
+    } CASES[] = {
+        {"{\"extensions\":{\"a\":{},\"b\":5}}",
+         "extension \"b\" is left out: it must be an object"},
+        {"{\"extensions\":{\"a\":5,\"b\":{},\"c\":1,\"d\":[]}}",
+         "extension \"a\" is left out: it must be an object (3 are left out in all)"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        hub_capabilities found;
+        hub_error left_out = {.code = HUB_OK};
+        assert_int_equal(hub_extensions_read(hub_str_of(CASES[i].json), &found, &left_out), HUB_OK);
+        assert_string_equal(left_out.text, CASES[i].want);
+        assert_int_equal(hub_json_count(found.extensions), 1);
+        hub_capabilities_fini(&found);
+    }
+}
+
 /* Those that the server "key" has no room for are named in one line of the log. */
 static void expect_no_room(const char *key, const char *names)
 {
@@ -244,9 +266,13 @@ static void test_unknown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_per_toolset),     cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_all_are_bounded), cmocka_unit_test(test_no_room_is_no_claim),
-        cmocka_unit_test(test_union),           cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_per_toolset),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_how_many_are_left_out),
+        cmocka_unit_test(test_all_are_bounded),
+        cmocka_unit_test(test_no_room_is_no_claim),
+        cmocka_unit_test(test_union),
+        cmocka_unit_test(test_replaced),
         cmocka_unit_test(test_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

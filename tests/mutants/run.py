@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mutants: for each protection of docs/RELIABILITY.md the hub is built without it, and the test that guards it must fail.
 
-    tests/mutants/run.py [--list] [--keep] [NAME…]
+    tests/mutants/run.py [--list] [--check] [--keep] [NAME…]
 
 A mutant (mutants.py) is a piece of source that is replaced by another; one whose source has changed must be written anew,
-which the run says. The tree is copied, and built with AddressSanitizer; each test is run once as it is (it must pass), and
+which the run says, and --check at once. The tree is copied, and built with AddressSanitizer; each test is run once as it is (it must pass), and
 once for each of its mutants (it must fail). NAME picks mutants whose name contains it. Long: a minute each.
 The last line is "N passed, N failed".
 """
@@ -103,6 +103,19 @@ class Scratch:
             path.write_text(text, encoding="utf-8")
 
 
+def in_place(mutant):
+    """What is wrong with a mutant that its source and its test alone tell; None: nothing."""
+    count = (ROOT / mutant.file).read_text(encoding="utf-8").count(mutant.old)
+    tests = [*(ROOT / "tests").glob(f"blackbox/{mutant.test}"), *(ROOT / "tests/unit").rglob(f"{mutant.test}.c")]
+    return f"{mutant.file} has its source {count} times, wanted once" if count != 1 else None if tests else f"there is no {mutant.test}"
+
+
+def check(mutants):
+    wrong = [f"{mutant.name}: {why}" for mutant in mutants if (why := in_place(mutant))]
+    print(*wrong, f"{len(mutants) - len(wrong)} passed, {len(wrong)} failed", sep="\n")
+    return 1 if wrong or not mutants else 0
+
+
 def with_group_gone(process):
     """End what a test that was cut short has left in its session."""
     try:
@@ -115,6 +128,7 @@ def with_group_gone(process):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--list", action="store_true", help="only name the mutants")
+    parser.add_argument("--check", action="store_true", help="only look whether each has its source and its test")
     parser.add_argument("--keep", action="store_true", help="keep the scratch copy")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
@@ -123,6 +137,8 @@ def main():
         for mutant in wanted:
             print(f"{mutant.name:32} {mutant.file}: {mutant.test} {mutant.only}")
         return 0
+    if options.check:
+        return check(wanted)
     folder = tempfile.mkdtemp(prefix="patchbay-mutants-")
     failed = 0
     try:

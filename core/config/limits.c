@@ -101,7 +101,7 @@ const hub_config_key HUB_CONFIG_LIMIT_KEYS[] = {
      LIMIT(calls_per_principal),
      .fallback = HUB_LIMIT_CALLS_PER_PRINCIPAL,
      .about = "Calls in flight of all clients of one principal: a token, or everybody when there "
-              "are none. 0: any number."},
+              "are none. 0: any number, so that one principal can have all that there may be."},
     {.name = "calls_per_second",
      ANY_TO(HUB_BUCKET_MOST),
      LIMIT(calls_per_second),

@@ -395,10 +395,10 @@ def shape(answer):
 
 
 CAUSES = {
-    # Libraries that cannot start do not say why, nor does the dynamic linker of each thing.
+    # Libraries that cannot start do not say why, nor does the dynamic linker always.
     "malloc": [
         "memory",
-        "cannot create shared object descriptor",
+        "cannot be linked: cannot",
         "libwebsockets cannot be",
         "libwebsockets does not take",
         "the operating system refused",

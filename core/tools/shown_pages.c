@@ -210,8 +210,9 @@ static void add_run(hub_shown_page *page, const hub_shown_part *part, size_t fro
     size_t begin = section->entries[from].begin - (is_first ? 0 : 1); /* with its comma */
     const hub_section_output *output =
         part->cut != NULL ? hub_section_output_from(section, from) : NULL;
-    const hub_section_output *end = section->outputs + section->output_count;
-    for (; output != NULL && output < end && output->entry < to; output++) {
+    const hub_section_output *end =
+        output != NULL ? section->outputs + section->output_count : NULL;
+    for (; output != end && output->entry < to; output++) {
         if (hub_mask_has(part->cut, output->entry)) {
             add_span(page, hub_str_between(section->bytes + begin, section->bytes + output->begin));
             begin = output->end;

@@ -371,7 +371,8 @@ static void end_sessions(hub_str answers)
 {
     static const char HEADER[] = "Mcp-Session-Id: ";
     const char *at;
-    while ((at = memmem(answers.ptr, answers.len, HEADER, sizeof HEADER - 1)) != NULL) {
+    while (answers.len > 0 &&
+           (at = memmem(answers.ptr, answers.len, HEADER, sizeof HEADER - 1)) != NULL) {
         char request[200];
         hub_buf out;
         answers = hub_str_between(at + sizeof HEADER - 1, answers.ptr + answers.len);

@@ -76,7 +76,7 @@ static int is_same_name(patchbay_str a, patchbay_str b)
 
 static patchbay_str key_of(const char *bytes, const param_node *node)
 {
-    return patchbay_str_make(bytes + node->key, node->key_len);
+    return patchbay_str_make(node->key_len > 0 ? bytes + node->key : "", node->key_len);
 }
 
 /* The node inside `parent` of that name, or 0. */
@@ -108,7 +108,8 @@ static uint16_t make_node(header_check *check, const schema_path *path)
         check->wrong = "cannot be remembered: out of memory";
         return 0;
     }
-    patchbay_str name = patchbay_str_make(check->bytes.ptr + before, check->bytes.len - before);
+    size_t len = check->bytes.len - before;
+    patchbay_str name = patchbay_str_make(len > 0 ? check->bytes.ptr + before : "", len);
     uint16_t found = find_node(check->nodes, check->bytes.ptr, parent, name, &steps);
     if (found != 0) {
         check->bytes.len = before;

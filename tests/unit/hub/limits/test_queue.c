@@ -327,6 +327,18 @@ static void test_other_methods(void **state)
     fixture_stop(&fixture);
 }
 
+/* As long as a message lets them be. owns:    the result */
+static char *largest_arguments(void)
+{
+    size_t len = HUB_LIMIT_CLIENT_MESSAGE_BYTES - 200;
+    char *arguments = malloc(len + 16);
+    assert_non_null(arguments);
+    memset(arguments, 'x', len);
+    memcpy(arguments, "{\"v\":\"", 6);
+    memcpy(arguments + len, "\"}", 3);
+    return arguments;
+}
+
 /* What a client has that waits is bounded in bytes, too: its queue is. */
 static void test_held_bytes(void **state)
 {
@@ -334,12 +346,7 @@ static void test_held_bytes(void **state)
     (void)init(1, 100);
     fixture_start(&fixture);
     client *c = client_open(&fixture, LEGACY);
-    size_t len = HUB_LIMIT_CLIENT_MESSAGE_BYTES - 200;
-    char *arguments = malloc(len + 16);
-    assert_non_null(arguments);
-    memset(arguments, 'x', len);
-    memcpy(arguments, "{\"v\":\"", 6);
-    memcpy(arguments + len, "\"}", 3);
+    char *arguments = largest_arguments();
     client_call(c, "0", "t__a", "{}");
     unsigned waiting = 0;
     for (unsigned i = 1; i <= 9; i++) {
@@ -365,12 +372,7 @@ static void test_held_bytes_of_sessions(void **state)
     (void)init(1, 100);
     fixture_start(&fixture);
     client *first = client_open(&fixture, LEGACY);
-    size_t len = HUB_LIMIT_CLIENT_MESSAGE_BYTES - 200;
-    char *arguments = malloc(len + 16);
-    assert_non_null(arguments);
-    memset(arguments, 'x', len);
-    memcpy(arguments, "{\"v\":\"", 6);
-    memcpy(arguments + len, "\"}", 3);
+    char *arguments = largest_arguments();
     client_call(first, "0", "t__a", "{}");
     unsigned waiting = 0;
     for (unsigned i = 0; i <= 9; i++) {

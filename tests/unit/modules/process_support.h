@@ -237,6 +237,9 @@ static inline int child_scatter(char **args)
     pthread_t thread;
     bool leaves = strcmp(args[0], "leave") == 0;
     fd = args[1] != NULL ? open(args[1], O_WRONLY) : fd;
+    if (!leaves) {
+        ignore_all_signals(); /* before any "x": who has read them all may stop it */
+    }
     if (fork() == 0) {
         stay_apart(fd);
     }
@@ -257,7 +260,6 @@ static inline int child_scatter(char **args)
         /* until its end */
     }
     if (!leaves) {
-        ignore_all_signals();
         wait_for_ever();
     }
     return 0;

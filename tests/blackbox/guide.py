@@ -29,6 +29,8 @@ FILE = re.compile(r"^(?:#|//) (\S+\.\w+)\n")
 PORT = re.compile(r"(?<=127\.0\.0\.1:)\d+")
 DONE = re.compile(r"-- exit (\d+) --$")
 EXIT = re.compile(r"^# exit code (\d+)\n?", re.M)
+# What a command says while it waits, which depends on the machine.
+WAITING = re.compile(r"^patchbay: waiting for .*\n", re.M)
 
 # The launcher of npm's packages; here every package is the same little server.
 NPX = f"""#!/bin/sh
@@ -129,7 +131,7 @@ class Typed(HubTest):
         for line in shell.stdout:
             end = DONE.search(line.rstrip("\n"))
             if end:
-                printed += line[: end.start()]
+                printed = WAITING.sub("", printed + line[: end.start()])
                 return printed + "\n" * (bool(printed) and not printed.endswith("\n")), int(end[1])
             printed += line
         self.fail(f"the shell ended: {printed}")

@@ -118,11 +118,11 @@ class Door(Base):
         connection = server.connection()
         connection.send(render("POST", "/tools/up__hold", JSON, b'{"a":1}'))
         line = recorder.wait_calls(1)[0]
-        server.hub.exit_code = 128 + signal.SIGTERM
         server.hub.process.send_signal(signal.SIGTERM)
         server.hub.wait_log("hub.stopping reason=signal")
         recorder.answer(line, '"content":[{"type":"text","text":"done"}]')
         self.assertEqual(json.loads(connection.reply().body)["content"][0]["text"], "done")
+        self.assertEqual(server.hub.wait_exit(), 0)
 
     def test_headers_go_on_as_those_of_mcp(self):
         upstream = HttpUpstream("modern")

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/ask.h"
 
+#include "cli/cli.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <termios.h>
 #include <unistd.h>
+
+enum { QUESTION_BYTES = 64 * 1024 };
 
 bool cli_ask_read(hub_buf *value, bool is_line)
 {
@@ -37,8 +41,12 @@ bool cli_ask_line(const char *question, bool is_hidden, hub_buf *value)
     quiet.c_lflag |= ECHONL;
     bool is_read = tcsetattr(STDIN_FILENO, TCSAFLUSH, is_hidden ? &quiet : &before) == 0;
     if (is_read) { /* what is typed from here on counts */
-        (void)fputs(question, stderr);
-        is_read = cli_ask_read(value, true);
+        hub_buf line;
+        hub_buf_init(&line, QUESTION_BYTES);
+        cli_add_line(&line, hub_str_of(question));
+        (void)fwrite(line.ptr, 1, line.len, stderr);
+        is_read = hub_buf_ok(&line) && cli_ask_read(value, true);
+        hub_buf_fini(&line);
     }
     (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
     return is_read;

@@ -247,13 +247,8 @@ static int offer_bundle(bundling *all, cli_offer *offer, const hub_node *manifes
         cli_complain("%s", all->why.text);
         return err == HUB_ENOMEM ? EXIT_INTERNAL : EXIT_CONFIG;
     }
-    hub_str entry = hub_buf_str(&launch.entry);
-    const char *title =
-        hub_arena_printf(all->arena, "%s %s%s%s\n  sha256 %s", launch.name, launch.version,
-                         launch.description != NULL ? "\n  " : "",
-                         launch.description != NULL ? launch.description : "", all->file_hex);
-    int status = cli_offer_decide(offer, hub_str_of(title != NULL ? title : launch.name), entry,
-                                  "its files are held against their digest at each start");
+    launch.note = "its files are held against their digest at each start";
+    int status = cli_offer_decide(offer, &launch, all->file_hex);
     if (status == EXIT_OK && !all->options->dry_run) {
         err = place_files(all);
         if (err != HUB_OK) {
@@ -261,7 +256,7 @@ static int offer_bundle(bundling *all, cli_offer *offer, const hub_node *manifes
             status = EXIT_CONFIG;
         }
     }
-    status = status == EXIT_OK ? cli_offer_add(offer, entry) : status;
+    status = status == EXIT_OK ? cli_offer_add(offer, hub_buf_str(&launch.entry)) : status;
     hub_buf_fini(&launch.entry);
     return status;
 }

@@ -226,6 +226,9 @@ void cli_print_list(const char *word, hub_str array);
 /* Say what an error object says. (call.c) */
 void cli_complain_of(hub_str error);
 
+/* Append text from elsewhere so that it stays on its line, and no terminal obeys it. */
+void cli_add_line(hub_buf *out, hub_str text);
+
 /* Write to stdout, with a newline. Text from elsewhere loses its control characters. */
 void cli_print(hub_str text);
 void cli_print_json(hub_str json);

@@ -322,6 +322,16 @@ void cli_note(const char *format, ...)
     va_end(args);
 }
 
+void cli_add_line(hub_buf *out, hub_str text)
+{
+    size_t from = out->len;
+    hub_suspects_add_visible(text, out);
+    for (size_t i = from; i < out->len; i++) {
+        unsigned char c = (unsigned char)out->ptr[i];
+        out->ptr[i] = c < 0x20 || c == 0x7f ? '?' : out->ptr[i];
+    }
+}
+
 void cli_print(hub_str text)
 {
     print_visibly(stdout, "", text, isatty(STDOUT_FILENO) == 1);

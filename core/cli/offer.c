@@ -173,8 +173,8 @@ static void add_word(hub_buf *out, hub_str word)
     hub_buf_add(out, out->len > 0 ? HUB_STR(" ") : HUB_STR_EMPTY);
     hub_buf_add(out, is_plain ? HUB_STR_EMPTY : HUB_STR("'"));
     for (size_t i = 0; i < word.len; i++) {
-        char c = word.ptr[i] == '\n' || word.ptr[i] == '\t' ? '?' : word.ptr[i];
-        hub_buf_add(out, c == '\'' ? HUB_STR("'\\''") : (hub_str){.ptr = &c, .len = 1});
+        hub_str one = {.ptr = word.ptr + i, .len = 1};
+        hub_buf_add(out, word.ptr[i] == '\'' ? HUB_STR("'\\''") : one);
     }
     hub_buf_add(out, is_plain ? HUB_STR_EMPTY : HUB_STR("'"));
 }
@@ -183,7 +183,8 @@ static void show_line(const char *label, const hub_buf *line)
 {
     hub_buf out;
     hub_buf_init(&out, SHOWN_BYTES);
-    hub_buf_printf(&out, "  %-6s " HUB_STR_FMT, label, HUB_STR_ARG(hub_buf_str(line)));
+    hub_buf_printf(&out, "  %-6s ", label);
+    cli_add_line(&out, hub_buf_str(line));
     cli_print(hub_buf_ok(&out) ? hub_buf_str(&out) : HUB_STR("  too long to be shown"));
     hub_buf_fini(&out);
 }
@@ -228,8 +229,32 @@ static bool has_unused(const cli_offer *offer)
     return false;
 }
 
-int cli_offer_decide(cli_offer *offer, hub_str title, hub_str entry, const char *note)
+/* Which server it is, in its own words. */
+static void show_title(const hub_launch *launch, const char *digest)
 {
+    const struct {
+        const char *before;
+        const char *text;
+    } parts[] = {{"", launch->name},
+                 {" ", launch->version},
+                 {"\n  ", launch->description},
+                 {"\n  sha256 ", digest}};
+    hub_buf out;
+    hub_buf_init(&out, SHOWN_BYTES);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].text != NULL) {
+            hub_buf_add(&out, hub_str_of(parts[i].before));
+            cli_add_line(&out, hub_str_of(parts[i].text));
+        }
+    }
+    cli_print(hub_buf_ok(&out) ? hub_buf_str(&out) : HUB_STR("too long to be shown"));
+    hub_buf_fini(&out);
+}
+
+int cli_offer_decide(cli_offer *offer, const hub_launch *launch, const char *digest)
+{
+    hub_str entry = hub_buf_str(&launch->entry);
+    const char *note = launch->note;
     const hub_node *node = NULL;
     hub_error why = {.code = HUB_OK};
     if (offer->is_failed || has_unused(offer)) {
@@ -240,7 +265,7 @@ int cli_offer_decide(cli_offer *offer, hub_str title, hub_str entry, const char 
         return EXIT_CONFIG;
     }
     if (!offer->options->dry_run) {
-        cli_print(title);
+        show_title(launch, digest);
         show_entry(node);
         if (note != NULL) {
             hub_buf line;

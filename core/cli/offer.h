@@ -39,9 +39,10 @@ void cli_offer_end(cli_offer *offer);
  * ${secret:…}. */
 const char *cli_offer_give(void *ctx, const hub_launch_input *input, size_t nth);
 
-/* Show what the entry (a JSON object) would run, below `title` (lines), and ask; --yes is the answer
- * yes. EXIT_OK: it is to be added; else it has been said why not. */
-int cli_offer_decide(cli_offer *offer, hub_str title, hub_str entry, const char *note);
+/* Show which server it is, the digest of its bundle (NULL: it is none) and what its entry would run,
+ * and ask; --yes is the answer yes. What strangers say of it is text on a line: it cannot look like
+ * another line. EXIT_OK: it is to be added; else it has been said why not. */
+int cli_offer_decide(cli_offer *offer, const hub_launch *launch, const char *digest);
 
 /* Keep the secrets and add the entry to the manifest. */
 int cli_offer_add(cli_offer *offer, hub_str entry);

@@ -215,26 +215,22 @@ static const hub_node *find_server(cli_offer *offer, const char *name, const cha
         return NULL;
     }
     if (strcmp(status_of(root), "deleted") == 0) {
-        cli_complain("%s %s was deleted from the registry: it is not added", found, found_version);
+        cli_complain("%s was deleted from the registry: it is not added", found);
         return NULL;
     }
     if (strcmp(status_of(root), "deprecated") == 0) {
-        cli_complain("warning: %s %s is deprecated", found, found_version);
+        cli_complain("warning: %s is deprecated", found);
     }
     return server;
 }
 
 static int offer_launch(cli_offer *offer, const hub_launch *launch)
 {
-    const char *title = hub_arena_printf(offer->arena, "%s %s%s%s", launch->name, launch->version,
-                                         launch->description != NULL ? "\n  " : "",
-                                         launch->description != NULL ? launch->description : "");
     if (launch->bundle_url != NULL) {
         return cli_add_bundle(offer->options, launch->bundle_url, launch->bundle_digest,
                               offer->key);
     }
-    hub_str shown = hub_str_of(title != NULL ? title : launch->name);
-    int status = cli_offer_decide(offer, shown, hub_buf_str(&launch->entry), launch->note);
+    int status = cli_offer_decide(offer, launch, NULL);
     return status == EXIT_OK ? cli_offer_add(offer, hub_buf_str(&launch->entry)) : status;
 }
 

@@ -40,7 +40,41 @@ static bool is_version(const char *text)
            strstr(text, ".x") == NULL && strcmp(text, "x") != 0;
 }
 
-static hub_err read_pinned(launch_making *making, const hub_node *package, const char **ret_word)
+/* Behind words with dots between; NULL: these are none. `is_before` is those of a version that comes
+ * before another one, where a number has no needless zero. */
+static const char *skip_words(const char *at, bool is_before)
+{
+    static const char WORD[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
+    for (;; at++) {
+        size_t len = strspn(at, WORD);
+        bool is_number = strspn(at, "0123456789") == len;
+        if (len == 0 || (is_before && is_number && len > 1 && at[0] == '0')) {
+            return NULL;
+        }
+        at += len;
+        if (*at != '.') {
+            return at;
+        }
+    }
+}
+
+/* One version of npm, MAJOR.MINOR.PATCH[-WORDS][+WORDS]: less is a range for it, or a tag. */
+static bool is_npm_version(const char *text)
+{
+    const char *at = text != NULL && text[0] == 'v' ? text + 1 : text;
+    for (size_t i = 0; at != NULL && i < 3; i++) {
+        size_t len = strspn(at, "0123456789");
+        bool is_number = len == 1 || (len > 1 && at[0] != '0');
+        bool is_whole = is_number && (i == 2 || at[len] == '.');
+        at = is_whole ? at + len + (i < 2) : NULL;
+    }
+    at = at != NULL && *at == '-' ? skip_words(at + 1, true) : at;
+    at = at != NULL && *at == '+' ? skip_words(at + 1, false) : at;
+    return at != NULL && *at == '\0';
+}
+
+static hub_err read_pinned(launch_making *making, const hub_node *package,
+                           bool (*is_exact)(const char *), const char **ret_word)
 {
     const char *name = hub_node_text_of(package, "identifier");
     const char *version = hub_node_text_of(package, "version");
@@ -48,7 +82,7 @@ static hub_err read_pinned(launch_making *making, const hub_node *package, const
         return hub_node_fail(package, making->reterr, HUB_EINVAL,
                              "its identifier is not the name of a package");
     }
-    if (!is_version(version)) {
+    if (!is_exact(version)) {
         return hub_node_fail(package, making->reterr, HUB_EINVAL,
                              "it names no exact version, so nothing can be pinned");
     }
@@ -63,11 +97,11 @@ static void add_command(launch_making *making, const char *command)
 
 /* The program, its arguments, the package in one version, and that one's arguments. */
 static hub_err make_packaged(launch_making *making, const hub_node *package, const char *command,
-                             const char *first)
+                             const char *first, bool (*is_exact)(const char *))
 {
     const char *pinned = NULL;
     const hub_node *before = hub_node_find(package, "runtimeArguments");
-    hub_err err = read_pinned(making, package, &pinned);
+    hub_err err = read_pinned(making, package, is_exact, &pinned);
     add_command(making, command);
     if (first != NULL) {
         launch_add_word(making, first);
@@ -85,13 +119,13 @@ static hub_err make_packaged(launch_making *making, const hub_node *package, con
 static hub_err make_npm(launch_making *making, const hub_node *package, hub_launch *launch)
 {
     (void)launch;
-    return make_packaged(making, package, "npx", "-y");
+    return make_packaged(making, package, "npx", "-y", is_npm_version);
 }
 
 static hub_err make_pypi(launch_making *making, const hub_node *package, hub_launch *launch)
 {
     (void)launch;
-    return make_packaged(making, package, "uvx", NULL);
+    return make_packaged(making, package, "uvx", NULL, is_version);
 }
 
 static hub_err fail_undigested(launch_making *making, const char *name)

@@ -280,6 +280,33 @@ class FromTheRegistry(HubTest):
         self.assertIn("another server", self.add("x.y/z", "--yes", "--name", "bad", code=CONFIG).stderr)
         self.assertEqual(list(self.toolsets()), ["z"])
 
+    def test_no_line_of_strangers(self):
+        """What is shown is one line for each thing: no text of the registry can look like what is run."""
+        forged = "x\n  runs   npx -y safe@1.0.0\x1b[8m"
+        self.serve(description=forged, packages=npm(environmentVariables=[{"name": "E", "value": forged}]))
+        lines = self.add("x.y/z", "--yes").stdout.splitlines()
+        self.assertEqual([line for line in lines if line.startswith("  runs ")], ["  runs   npx -y a@1.0.0"])
+        self.assertEqual([line for line in lines if "\x1b" in line], [])
+        self.assertEqual(self.toolsets()["z"]["env"], {"E": forged})
+        self.serve(version=forged, packages=npm())
+        self.handler.wrap = lambda handler, server: {"server": server, "_meta": {META: {"status": "deprecated"}}}
+        done = self.add("x.y/z", "--yes", "--name", "second")
+        self.assertEqual([line for line in (done.stdout + done.stderr).splitlines() if line.startswith("  runs ")], ["  runs   npx -y a@1.0.0"])
+
+    def test_npm_takes_one_version(self):
+        """What is less than a whole version is a range or a tag for npm, which means another one tomorrow."""
+        for version in ("1", "1.2", "v1", "beta2", "1-2", "1.2.3.4", "x1", "1.2.3-", "1.2.3-a..b", "01.2.3", "1.2.3-01"):
+            with self.subTest(version=version):
+                self.serve(packages=npm(version=version))
+                self.assertIn("no exact version", self.add("x.y/z", "--yes", "--name", "bad", code=CONFIG).stderr)
+        for number, version in enumerate(("1.2.3", "v1.2.3", "10.20.30", "0.0.0-0", "1.0.0-rc.1+b.2", "2025.8.21", "1.2.3+001")):
+            self.serve(packages=npm(version=version))
+            self.add("x.y/z", "--yes", "--name", f"n{number}")
+            self.assertEqual(self.toolsets()[f"n{number}"]["args"], ["-y", f"a@{version}"])
+        self.serve(packages=[{"registryType": "pypi", "identifier": "a", "version": "2", "transport": STDIO}])
+        self.add("x.y/z", "--yes")  # for uvx this is just that one
+        self.assertEqual(self.toolsets()["z"]["args"], ["a@2"])
+
     def test_deleted(self):
         self.serve(name="io.github.example/gone", packages=npm())
         self.assertIn("deleted", self.add("io.github.example/gone", "--yes", code=CONFIG).stderr)
@@ -320,6 +347,27 @@ class FromTheRegistry(HubTest):
             self.assertNotIn(b"s3cret-value", seen)
             self.assertIn(b"runs   npx -y @modelcontextprotocol/server-brave-search@1.0.2", seen)
             self.assertEqual("brave-search" in self.toolsets(), is_added)
+
+    def test_a_question_is_text(self):
+        """What strangers say of a value reaches the terminal as text that it does not obey."""
+        about = "key\x1b]0;mine\x07\n  runs   npx -y safe@1.0.0"
+        self.serve(packages=npm(environmentVariables=[{"name": "K", "description": about, "isRequired": True}]))
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([os.environ["PATCHBAY_BIN"], "add", "--config", str(self.file), "--registry", self.url, "x.y/z"],
+                                   stdin=theirs, stdout=theirs, stderr=theirs, cwd=self.home,
+                                   env=hub_environment(self.home, {"TERM": "xterm"}))
+        os.close(theirs)
+        seen = self.read_until(ours, b"1.0.0: ")
+        os.write(ours, b"value\n")
+        seen += self.read_until(ours, b"[y/N] ")
+        os.write(ours, b"n\n")
+        seen += self.read_until(ours, None)
+        self.assertEqual(process.wait(), USAGE)
+        os.close(ours)
+        self.assertNotIn(b"\x1b", seen)
+        self.assertNotIn(b"\x07", seen)
+        lines = seen.replace(b"\r", b"").splitlines()
+        self.assertEqual([line for line in lines if line.startswith(b"  runs ")], [b"  runs   npx -y a@1.0.0"])
 
     @staticmethod
     def read_until(fd, what):

@@ -8,6 +8,7 @@
 #include "config/file.h"
 #include "wire/json.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ typedef struct connecting {
     const cli_client *client;
     const char *file;
     const char *backup;
+    const char *config; /* the manifest that is meant; NULL: none, and the hub looks for one */
     hub_arena *arena;
     hub_edit_path path;
     const hub_node *entry;
@@ -28,19 +30,20 @@ typedef struct connecting {
     hub_buf after;
     bool has_backup; /* `old` is what it holds */
     hub_buf old;
+    bool was_made; /* connect has made the file: there was none */
     hub_error why;
 } connecting;
+
+/* What a file has that is not there, or has nothing in it. */
+#define NOTHING "{}\n"
 
 /* What the client starts, as it writes that. */
 static hub_err make_entry(connecting *at)
 {
     char program[4096];
     ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
-    const char *named = at->options->config_count > 0 ? at->options->configs[0] : NULL;
-    /* Programs start servers in folders that others made: the hub is told which manifest is meant. */
-    const char *meant = named != NULL ? named : cli_find_installed();
-    const char *config = meant != NULL ? hub_file_absolute(NULL, meant, at->arena) : NULL;
-    if (len <= 0 || (config == NULL && meant != NULL)) {
+    const char *config = at->config != NULL ? hub_file_absolute(NULL, at->config, at->arena) : NULL;
+    if (len <= 0 || (config == NULL && at->config != NULL)) {
         return hub_fail(&at->why, HUB_ESYSTEM, "where this program is cannot be found out");
     }
     program[len] = '\0';
@@ -80,41 +83,83 @@ static bool is_same_file(const char *a, const char *b)
 
 static hub_err read_files(connecting *at)
 {
-    for (size_t i = 0; i < at->options->config_count; i++) {
-        if (is_same_file(at->options->configs[i], at->file)) {
-            return hub_fail(&at->why, HUB_EINVAL,
-                            "%s is the hub's own manifest: the hub would start itself. Take its "
-                            "servers over with `patchbay import %s`, and connect that manifest",
-                            at->file, at->client->name);
-        }
+    if (at->config != NULL && is_same_file(at->config, at->file)) {
+        return hub_fail(&at->why, HUB_EINVAL,
+                        "%s is the hub's own manifest: the hub would start itself. Take its "
+                        "servers over with `patchbay import %s`, and connect that manifest",
+                        at->file, at->client->name);
     }
     hub_err err = hub_file_read(at->file, &at->before, NULL, &at->why);
-    if (err == HUB_ENOTFOUND && !at->options->removes) {
-        hub_buf_add(&at->before, HUB_STR("{}\n"));
-        err = HUB_OK;
-    }
+    err = err == HUB_ENOTFOUND && !at->options->removes ? HUB_OK : err;
     hub_error none = {.code = HUB_OK};
     at->has_backup = hub_file_read(at->backup, &at->old, NULL, &none) == HUB_OK;
     return err;
 }
 
-static hub_err put(connecting *at, const hub_buf *from, hub_buf *out)
+/* What a file says; one with nothing in it, as programs make them, is an empty map. */
+static hub_str said_in(const hub_buf *file)
 {
-    return hub_edit_put(at->file, hub_buf_str(from), &at->path, at->entry, at->arena, out,
-                        &at->why);
+    hub_str text = hub_buf_str(file);
+    return hub_str_trim(text).len > 0 ? text : HUB_STR(NOTHING);
 }
 
-/* What was there before, to the byte, if nothing has changed since; else without the entry. */
+static hub_err put(const connecting *at, hub_str from, const hub_node *entry, hub_buf *out,
+                   hub_error *reterr)
+{
+    return hub_edit_put(at->file, from, &at->path, entry, at->arena, out, reterr);
+}
+
+/* The hub's entry in a text; NULL: it has none, or cannot be read. */
+static const hub_node *find_entry(const connecting *at, hub_str text)
+{
+    hub_error why = {.code = HUB_OK};
+    const hub_node *node = NULL;
+    if (hub_node_parse(at->file, text, at->arena, &node, &why) != HUB_OK) {
+        return NULL;
+    }
+    for (size_t i = 0; node != NULL && i < at->path.count; i++) {
+        node = node->kind == HUB_NODE_MAP ? hub_node_find(node, at->path.steps[i]) : NULL;
+    }
+    return node;
+}
+
+/* Whether the file is that text with the entry in it, whatever the entry is: it is replaced in both,
+ * so that it is laid out alike. */
+static bool comes_of(const connecting *at, hub_str text, const hub_node *entry)
+{
+    hub_error why = {.code = HUB_OK};
+    hub_buf put_in;
+    hub_buf wanted;
+    hub_buf found;
+    hub_buf_init(&put_in, HUB_LIMIT_CONFIG_BYTES);
+    hub_buf_init(&wanted, HUB_LIMIT_CONFIG_BYTES);
+    hub_buf_init(&found, HUB_LIMIT_CONFIG_BYTES);
+    bool is_so = put(at, text, entry, &put_in, &why) == HUB_OK &&
+                 put(at, hub_buf_str(&put_in), entry, &wanted, &why) == HUB_OK &&
+                 put(at, said_in(&at->before), entry, &found, &why) == HUB_OK &&
+                 hub_str_eq(hub_buf_str(&wanted), hub_buf_str(&found));
+    hub_buf_fini(&put_in);
+    hub_buf_fini(&wanted);
+    hub_buf_fini(&found);
+    return is_so;
+}
+
+/* What was there before, to the byte, if nothing has changed since; else without the entry, or with
+ * the one that its user had there. */
 static hub_err take_out(connecting *at)
 {
-    hub_buf again;
-    hub_buf_init(&again, HUB_LIMIT_CONFIG_BYTES);
-    bool is_unchanged = at->has_backup && put(at, &at->old, &again) == HUB_OK &&
-                        hub_str_eq(hub_buf_str(&again), hub_buf_str(&at->before));
-    hub_buf_fini(&again);
-    if (is_unchanged) {
+    const hub_node *entry = find_entry(at, hub_buf_str(&at->before));
+    if (entry != NULL && at->has_backup && comes_of(at, said_in(&at->old), entry)) {
         hub_buf_add(&at->after, hub_buf_str(&at->old));
         return HUB_OK;
+    }
+    at->was_made = entry != NULL && !at->has_backup && comes_of(at, HUB_STR(NOTHING), entry);
+    if (at->was_made) {
+        return HUB_OK;
+    }
+    const hub_node *own = at->has_backup ? find_entry(at, hub_buf_str(&at->old)) : NULL;
+    if (entry != NULL && own != NULL) {
+        return put(at, hub_buf_str(&at->before), own, &at->after, &at->why);
     }
     hub_err err = hub_edit_remove(at->file, hub_buf_str(&at->before), &at->path, at->arena,
                                   &at->after, &at->why);
@@ -122,15 +167,39 @@ static hub_err take_out(connecting *at)
                                 : err;
 }
 
-static bool has_entry(const connecting *at)
+/* Whether an entry is such as connect writes. */
+static bool is_ours(const hub_node *entry)
 {
-    hub_buf ignored;
-    hub_error why = {.code = HUB_OK};
-    hub_buf_init(&ignored, HUB_LIMIT_CONFIG_BYTES);
-    bool is_there = hub_edit_remove(at->file, hub_buf_str(&at->before), &at->path, at->arena,
-                                    &ignored, &why) != HUB_ENOTFOUND;
-    hub_buf_fini(&ignored);
-    return is_there;
+    const hub_node *command = hub_node_find(entry, "command");
+    const hub_node *args = hub_node_find(entry, "args");
+    const hub_node *first = args != NULL ? args->first : NULL;
+    if (command != NULL && command->kind == HUB_NODE_LIST && command->first != NULL) {
+        first = command->first->next;
+    }
+    return first != NULL && hub_str_is(first->text, "serve") && first->next != NULL &&
+           hub_str_is(first->next->text, "--stdio");
+}
+
+/* Whether the file is to be kept as it is: its user has made it so. */
+static bool wants_backup(const connecting *at)
+{
+    const hub_node *entry = find_entry(at, hub_buf_str(&at->before));
+    bool is_known = entry != NULL &&
+                    (is_ours(entry) || (at->has_backup && comes_of(at, said_in(&at->old), entry)));
+    return !at->options->removes && !is_known;
+}
+
+/* Undo that connect has made it. */
+static hub_err remove_file(connecting *at, const hub_file_change *change)
+{
+    hub_file_stamp now = hub_file_look(at->file);
+    if (!hub_file_stamp_equal(&now, &change->seen)) {
+        return hub_fail(&at->why, HUB_ECONFLICT, "%s: somebody else has changed it", at->file);
+    }
+    if (unlink(at->file) != 0) {
+        return hub_fail(&at->why, HUB_ESYSTEM, "%s: %s", at->file, strerrordesc_np(errno));
+    }
+    return HUB_OK;
 }
 
 static hub_err write_files(connecting *at, const hub_file_change *change)
@@ -141,12 +210,11 @@ static hub_err write_files(connecting *at, const hub_file_change *change)
     }
     const char *folder = hub_file_folder(at->file, at->arena);
     hub_err err = folder != NULL ? hub_file_make_folder(folder, &at->why) : HUB_ENOMEM;
-    bool wants_backup = !at->options->removes && change->seen.inode != 0 && !has_entry(at);
-    if (err == HUB_OK && wants_backup) {
+    if (err == HUB_OK && change->seen.inode != 0 && wants_backup(at)) {
         err = hub_file_replace_private(at->backup, hub_buf_str(&at->before), &at->why);
     }
     if (err == HUB_OK) {
-        err = hub_file_replace(at->file, change, &at->why);
+        err = at->was_made ? remove_file(at, change) : hub_file_replace(at->file, change, &at->why);
     }
     if (err == HUB_OK && at->options->removes) {
         (void)unlink(at->backup); /* it may not be there */
@@ -158,11 +226,12 @@ static hub_err change_file(connecting *at)
 {
     hub_file_stamp seen = hub_file_look(at->file);
     hub_err err = read_files(at);
-    if (err == HUB_OK) {
+    if (err == HUB_OK && !at->options->removes) {
         err = make_entry(at);
     }
     if (err == HUB_OK) {
-        err = at->options->removes ? take_out(at) : put(at, &at->before, &at->after);
+        err = at->options->removes ? take_out(at)
+                                   : put(at, said_in(&at->before), at->entry, &at->after, &at->why);
     }
     const hub_file_change change = {.content = hub_buf_str(&at->after), .seen = seen};
     return err == HUB_OK ? write_files(at, &change) : err;
@@ -177,6 +246,8 @@ static int run(connecting *at)
         cli_complain("there is no HOME, so the files of %s cannot be found", at->client->title);
         return EXIT_USAGE;
     }
+    /* Programs start servers in folders that others made: the hub is told which manifest is meant. */
+    at->config = at->options->config_count > 0 ? at->options->configs[0] : cli_find_installed();
     at->path = (hub_edit_path){.steps = {at->client->key, ENTRY}, .count = 2};
     hub_buf_init(&at->before, HUB_LIMIT_CONFIG_BYTES);
     hub_buf_init(&at->after, HUB_LIMIT_CONFIG_BYTES);

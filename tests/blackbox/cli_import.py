@@ -192,6 +192,53 @@ class Programs(HubTest):
                 self.assertEqual([n for n in os.listdir(file.parent) if "before-patchbay" in n], [])
                 self.run_on("connect", client, "--remove", code=CONFIG)
 
+    def test_undo_wants_no_manifest(self):
+        """What is brought back does not depend on what the hub would write now; no file is no file again."""
+        (self.home / "other.json").write_text('{"toolsets": {}}')
+        self.manifest.write_text('{"toolsets": {}}')
+        file = self.home / ".cursor/mcp.json"
+        file.parent.mkdir()
+        for before in (None, b"", b" \r\n", b"{}", b'{"theme": 1}\r\n', b'{"mcpServers": null}\n', b'{"mcpServers": {}}\n',
+                       b'{\n\t// mine\n\t"mcpServers": {\n\t\t"a": {"command": "x"},\n\t},\n}\n'):
+            for again in (False, True):
+                with self.subTest(before=before, again=again):
+                    file.unlink(missing_ok=True)
+                    if before is not None:
+                        file.write_bytes(before)
+                    self.run_on("connect", "cursor")
+                    if again:
+                        self.cli("connect", "cursor", "--config", self.home / "other.json", modules=False)
+                        self.assertIn(b"other.json", file.read_bytes())
+                    done = self.cli("connect", "cursor", "--undo", modules=False)
+                    self.assertEqual(done.returncode, OK, done.stderr)
+                    self.assertEqual(file.read_bytes() if file.exists() else None, before)
+                    self.assertEqual([n for n in os.listdir(file.parent) if "before-patchbay" in n], [])
+
+    def test_an_entry_of_the_users_own(self):
+        """One of the hub's name that connect has not written is kept, and comes back."""
+        self.manifest.write_text('{"toolsets": {}}')
+        file = self.home / ".cursor/mcp.json"
+        file.parent.mkdir()
+        own = b'{"mcpServers": {"patchbay": {"url": "http://127.0.0.1:8787/mcp"}, "a": {"command": "x"}}}\n'
+        for changes in (False, True):
+            file.write_bytes(own)
+            self.run_on("connect", "cursor")
+            self.run_on("connect", "cursor")
+            self.assertNotIn(b"8787", file.read_bytes())
+            if changes:
+                file.write_bytes(file.read_bytes().replace(b'"x"', b'"y"'))
+            self.run_on("connect", "cursor", "--undo")
+            wanted = own.replace(b'"x"', b'"y"') if changes else own
+            self.assertEqual(json.loads(file.read_bytes()), json.loads(wanted))
+            if not changes:
+                self.assertEqual(file.read_bytes(), own)
+        file.unlink()
+        self.run_on("connect", "cursor")  # a file of connect's own, in which somebody writes
+        file.write_bytes(file.read_bytes().replace(b'"mcpServers"', b'"theme": 1, "mcpServers"'))
+        self.run_on("connect", "cursor")
+        self.run_on("connect", "cursor", "--undo")
+        self.assertEqual(json.loads(file.read_bytes()), {"theme": 1, "mcpServers": {}})
+
     def test_what_changed_meanwhile_stays(self):
         file = self.put("vscode")
         self.run_on("connect", "vscode")
@@ -212,6 +259,10 @@ class Programs(HubTest):
     def test_no_circle(self):
         self.manifest = self.put("cursor")
         self.assertIn("start itself", self.run_on("connect", "cursor", code=CONFIG).stderr)
+        installed = self.home / ".config/patchbay/patchbay.yaml"
+        installed.parent.mkdir(parents=True)
+        installed.symlink_to(self.manifest)
+        self.assertIn("start itself", self.cli("connect", "cursor", modules=False).stderr)
         self.run_on("connect", "nobody", code=USAGE)
 
 

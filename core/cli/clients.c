@@ -5,24 +5,69 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const cli_client CLI_CLIENTS[] = {
-    {"claude", "Claude Desktop", NULL, "~c/Claude/claude_desktop_config.json", "mcpServers", "ms",
-     NULL, NULL, false},
-    {"claude-code", "Claude Code", "CLAUDE_CONFIG_DIR", ".claude.json", "mcpServers", "ms", NULL,
-     "stdio", false},
-    {"cline", "Cline", NULL,
-     "~c/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
-     "mcpServers", "s", "sse", NULL, false},
-    {"cursor", "Cursor", NULL, ".cursor/mcp.json", "mcpServers", "ms", NULL, NULL, false},
-    {"gemini", "Gemini CLI", NULL, ".gemini/settings.json", "mcpServers", "ms", "sse", NULL, false},
-    {"lmstudio", "LM Studio", NULL, ".lmstudio/mcp.json", "mcpServers", "ms", NULL, NULL, false},
-    {"opencode", "opencode", NULL, "~c/opencode/opencode.json", "mcp", "ms", NULL, "local", true},
-    {"vscode", "Visual Studio Code", NULL, "~c/Code/User/mcp.json", "servers", "ms", NULL, "stdio",
-     false},
-    {"windsurf", "Windsurf", NULL, ".codeium/windsurf/mcp_config.json", "mcpServers", "ms", NULL,
-     NULL, false},
-    {"zed", "Zed", NULL, "~c/zed/settings.json", "context_servers", "ms", NULL, NULL, false},
+    {.name = "claude",
+     .title = "Claude Desktop",
+     .place = "~c/Claude/claude_desktop_config.json",
+     .key = "mcpServers",
+     .unit = "ms"},
+    {.name = "claude-code",
+     .title = "Claude Code",
+     .folder = "CLAUDE_CONFIG_DIR",
+     .place = ".claude.json",
+     .key = "mcpServers",
+     .unit = "ms",
+     .entry_type = "stdio",
+     .has_projects = true},
+    {.name = "cline",
+     .title = "Cline",
+     .place = "~c/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+     .key = "mcpServers",
+     .unit = "s",
+     .url_type = "sse"},
+    {.name = "cursor",
+     .title = "Cursor",
+     .place = ".cursor/mcp.json",
+     .key = "mcpServers",
+     .unit = "ms"},
+    {.name = "gemini",
+     .title = "Gemini CLI",
+     .place = ".gemini/settings.json",
+     .key = "mcpServers",
+     .unit = "ms",
+     .url_type = "sse",
+     .has_bare_names = true},
+    {.name = "lmstudio",
+     .title = "LM Studio",
+     .place = ".lmstudio/mcp.json",
+     .key = "mcpServers",
+     .unit = "ms"},
+    {.name = "opencode",
+     .title = "opencode",
+     .place = "~c/opencode/opencode.json",
+     .key = "mcp",
+     .unit = "ms",
+     .entry_type = "local",
+     .has_command_list = true,
+     .may_be_jsonc = true},
+    {.name = "vscode",
+     .title = "Visual Studio Code",
+     .place = "~c/Code/User/mcp.json",
+     .key = "servers",
+     .unit = "ms",
+     .entry_type = "stdio"},
+    {.name = "windsurf",
+     .title = "Windsurf",
+     .place = ".codeium/windsurf/mcp_config.json",
+     .key = "mcpServers",
+     .unit = "ms"},
+    {.name = "zed",
+     .title = "Zed",
+     .place = "~c/zed/settings.json",
+     .key = "context_servers",
+     .unit = "ms"},
     {.name = NULL},
 };
 
@@ -35,7 +80,7 @@ const cli_client *cli_find_client(const char *name)
     return client->name != NULL ? client : NULL;
 }
 
-const char *cli_client_file(const cli_client *client, hub_arena *arena)
+static const char *find_place(const cli_client *client, hub_arena *arena)
 {
     const char *home = getenv("HOME");
     const char *settings = getenv("XDG_CONFIG_HOME");
@@ -53,4 +98,12 @@ const char *cli_client_file(const cli_client *client, hub_arena *arena)
     }
     return is_settings ? hub_arena_printf(arena, "%s/.config/%s", home, place + 3)
                        : hub_arena_printf(arena, "%s/%s", home, place);
+}
+
+const char *cli_client_file(const cli_client *client, hub_arena *arena)
+{
+    const char *file = find_place(client, arena);
+    const char *other =
+        file != NULL && client->may_be_jsonc ? hub_arena_printf(arena, "%sc", file) : NULL;
+    return other != NULL && access(file, F_OK) != 0 && access(other, F_OK) == 0 ? other : file;
 }

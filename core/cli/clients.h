@@ -15,6 +15,9 @@ typedef struct cli_client {
     const char *url_type;   /* what `url` without a type means, if that is not http; else NULL */
     const char *entry_type; /* the `type` of a server that it starts; NULL: none */
     bool has_command_list;  /* `command` is a list with the arguments */
+    bool has_bare_names;    /* $NAME is a variable, as ${NAME} is */
+    bool has_projects;      /* servers of single projects are under "projects", by their folders */
+    bool may_be_jsonc;      /* where that file is not there, the one with a "c" at its end is it */
 } cli_client;
 
 extern const cli_client CLI_CLIENTS[]; /* ended by a name of NULL */

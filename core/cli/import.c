@@ -18,6 +18,7 @@ typedef enum entry_use {
     USE_COMMAND, /* a word, a list with the arguments, or {path, args, env} */
     USE_TYPE,
     USE_URL,
+    USE_FOLDER,
     USE_TIMEOUT,
     USE_ENV_FILE,
     USE_NOTHING, /* between that program and its user */
@@ -34,8 +35,8 @@ static const import_key KEYS[] = {
     {"args", USE_AS, "args"},
     {"env", USE_AS, "env"},
     {"environment", USE_AS, "env"},
-    {"cwd", USE_AS, "cwd"},
-    {"working_dir", USE_AS, "cwd"},
+    {"cwd", USE_FOLDER, NULL},
+    {"working_dir", USE_FOLDER, NULL},
     {"url", USE_URL, NULL},
     {"serverUrl", USE_AS, "url"},
     {"httpUrl", USE_AS, "url"},
@@ -154,8 +155,8 @@ static const import_key *find_key(const char *key)
 }
 
 /* One key of a server. False: the hub has nothing for it. */
-static bool add_key(const importing *all, hub_buf *json, const hub_node *entry,
-                    const hub_node *value)
+static bool add_key(const importing *all, const import_source *source, hub_buf *json,
+                    const hub_node *entry, const hub_node *value)
 {
     const import_key *row = find_key(value->key);
     const char *unit = all->client != NULL ? all->client->unit : "ms";
@@ -174,6 +175,10 @@ static bool add_key(const importing *all, hub_buf *json, const hub_node *entry,
     case USE_URL:
         add_raw(json, "url", value);
         add_type(json, url_type != NULL && !is_typed ? hub_str_of(url_type) : HUB_STR_EMPTY);
+        break;
+    case USE_FOLDER:
+        hub_json_add_key(json, HUB_STR("cwd"));
+        import_add_path(source, value->text, json);
         break;
     case USE_TYPE:
         add_type(json, value->text);
@@ -205,7 +210,11 @@ static bool is_good(importing *all, const char *name, const char *key, hub_str j
     hub_config_destroy(config);
     hub_buf_fini(&document);
     if (err != HUB_OK) {
-        cli_complain("%s: left out: \"%s\": %s", all->file, name, why.text);
+        const char *place = hub_arena_printf(all->edit.arena, "server.json:1: toolsets.%s.", key);
+        size_t len = place != NULL ? strlen(place) : 0; /* a document that nobody else has seen */
+        bool has_place = place != NULL && strncmp(why.text, place, len) == 0;
+        cli_complain("%s: left out: \"%s\": %s", all->file, name,
+                     has_place ? why.text + len : why.text);
     }
     return err == HUB_OK;
 }
@@ -270,10 +279,11 @@ static void add_keys(const importing *all, import_source *source, const hub_node
     const hub_node *env = hub_node_find(entry, "env");
     hub_buf_add_char(json, '{');
     for (const hub_node *child = entry->first; child != NULL; child = child->next) {
-        if (env_file != NULL && child == env) {
+        bool says_nothing = child->kind == HUB_NODE_NULL;
+        if (says_nothing || (env_file != NULL && child == env)) {
             continue;
         }
-        if (!add_key(all, json, entry, child)) {
+        if (!add_key(all, source, json, entry, child)) {
             cli_complain("%s: \"%s\": \"%s\" is not taken over: the hub has nothing like it, and "
                          "serves the entry without it",
                          all->file, source->name, child->key);
@@ -283,6 +293,7 @@ static void add_keys(const importing *all, import_source *source, const hub_node
         import_add_env_file(source, env_file, env, json);
     }
     hub_buf_add_char(json, '}');
+    import_add_folder(source, json);
 }
 
 static void import_server(importing *all, const hub_node *entry, hub_str name)
@@ -310,6 +321,7 @@ static void import_server(importing *all, const hub_node *entry, hub_str name)
     hub_buf_init(&translated, HUB_LIMIT_CONFIG_BYTES);
     import_source source = {.file = all->file,
                             .has_braces = all->client != NULL && all->client->has_command_list,
+                            .has_bare_names = all->client != NULL && all->client->has_bare_names,
                             .name = shown,
                             .workspace = all->workspace,
                             .inputs = all->inputs,
@@ -340,6 +352,43 @@ static const hub_node *find_servers(const importing *all, const hub_node *root)
     return found;
 }
 
+static void import_servers(importing *all, const hub_node *servers)
+{
+    const hub_node *node = servers != NULL ? servers->first : NULL;
+    for (; all->err == HUB_OK && node != NULL; node = node->next) {
+        const hub_node *name = node->key == NULL ? hub_node_find(node, "name") : NULL;
+        hub_str word = name != NULL ? name->text : HUB_STR_EMPTY;
+        import_server(all, node, node->key != NULL ? hub_str_of(node->key) : word);
+    }
+}
+
+/* What a program keeps of single projects; NULL: nothing. */
+static const hub_node *find_projects(const importing *all, const hub_node *root)
+{
+    bool may_have = all->client == NULL || all->client->has_projects;
+    const hub_node *projects = may_have ? hub_node_find(root, "projects") : NULL;
+    return projects != NULL && projects->kind == HUB_NODE_MAP ? projects : NULL;
+}
+
+/* The servers of the project that was named; of the others it is told how they are taken over. */
+static void import_projects(importing *all, const hub_node *projects)
+{
+    const hub_node *one = projects != NULL ? projects->first : NULL;
+    for (; one != NULL; one = one->next) {
+        const hub_node *servers = hub_node_find(one, "mcpServers");
+        bool is_meant = all->workspace != NULL && strcmp(one->key, all->workspace) == 0;
+        if (is_meant) {
+            import_servers(all, servers);
+        } else if (servers != NULL && servers->count > 0) {
+            cli_complain("%s: the %zu server%s of the project %s %s not taken over: patchbay "
+                         "import %s --workspace '%s' does",
+                         all->file, servers->count, servers->count == 1 ? "" : "s", one->key,
+                         servers->count == 1 ? "is" : "are",
+                         all->client != NULL ? all->client->name : all->file, one->key);
+        }
+    }
+}
+
 /* Everything of one file; what is wrong with it is told, and is no end of the others. */
 static void import_file(importing *all)
 {
@@ -353,7 +402,8 @@ static void import_file(importing *all)
     }
     hub_buf_fini(&text);
     const hub_node *servers = root != NULL ? find_servers(all, root) : NULL;
-    if (err != HUB_OK || servers == NULL) {
+    const hub_node *projects = root != NULL ? find_projects(all, root) : NULL;
+    if (err != HUB_OK || (servers == NULL && projects == NULL)) {
         cli_complain("%s%s", err != HUB_OK ? why.text : all->file,
                      err != HUB_OK ? "" : ": there are no servers in it");
         return;
@@ -363,12 +413,8 @@ static void import_file(importing *all)
     if (all->inputs == NULL && settings != NULL) {
         all->inputs = hub_node_find(settings, "inputs");
     }
-    const hub_node *node = servers->first;
-    for (; all->err == HUB_OK && node != NULL; node = node->next) {
-        const hub_node *name = node->key == NULL ? hub_node_find(node, "name") : NULL;
-        hub_str word = name != NULL ? name->text : HUB_STR_EMPTY;
-        import_server(all, node, node->key != NULL ? hub_str_of(node->key) : word);
-    }
+    import_servers(all, servers);
+    import_projects(all, projects);
 }
 
 static void import_client(importing *all, const cli_client *client, bool is_named)
@@ -425,7 +471,11 @@ int cli_import(cli_options *options)
     }
     const char *path = all.edit.path;
     const char *said = options->workspace;
-    all.workspace = said != NULL ? hub_file_absolute(NULL, said, all.edit.arena) : NULL;
+    char *folder = said != NULL ? hub_file_absolute(NULL, said, all.edit.arena) : NULL;
+    for (size_t len = folder != NULL ? strlen(folder) : 0; len > 1 && folder[len - 1] == '/';) {
+        folder[--len] = '\0';
+    }
+    all.workspace = folder;
     import_all(&all, options->argument_count > 0 ? options->arguments[0] : NULL);
     if (all.err == HUB_OK && all.added == 0) {
         cli_complain("no server is imported; %s stays as it is", path);

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- variables -------------------------------------------------------------------------------- */
 
@@ -94,6 +95,13 @@ static const char *last_part(const char *path)
 
 typedef enum variable_use { NO_VARIABLE, REPLACED, UNKNOWN } variable_use;
 
+/* What nobody but the editor can say. */
+static bool is_of_editor(hub_str name)
+{
+    return hub_str_starts(name, HUB_STR("workspaceFolder:")) ||
+           hub_str_starts(name, HUB_STR("command:")) || hub_str_starts(name, HUB_STR("config:"));
+}
+
 /* What stands between ${ and }. */
 static variable_use add_variable(const import_source *source, hub_str name, hub_buf *out)
 {
@@ -101,20 +109,51 @@ static variable_use add_variable(const import_source *source, hub_str name, hub_
     bool is_last = hub_str_is(name, "workspaceFolderBasename");
     if (hub_str_is(name, "userHome")) {
         hub_buf_add(out, HUB_STR("${HOME}"));
+    } else if (hub_str_is(name, "$")) { /* of an envFile: add_line */
+        hub_buf_add(out, HUB_STR("$$"));
     } else if (hub_str_is(name, "pathSeparator") || hub_str_is(name, "/")) {
         hub_buf_add_char(out, '/');
     } else if ((is_folder || is_last) && source->workspace != NULL) {
         add_text(source, is_last ? last_part(source->workspace) : source->workspace, out);
     } else if (hub_str_starts(name, HUB_STR("input:"))) {
         add_input(source, hub_str_from(name, sizeof "input:" - 1), out);
-    } else if (is_folder || is_last || hub_str_starts(name, HUB_STR("workspaceFolder:")) ||
-               hub_str_starts(name, HUB_STR("command:")) ||
-               hub_str_starts(name, HUB_STR("config:"))) {
+    } else if (is_folder || is_last || is_of_editor(name)) {
         return UNKNOWN;
     } else {
         return NO_VARIABLE;
     }
     return REPLACED;
+}
+
+/* The length of the name in $NAME; 0: it is none, or the program has no such variables. */
+static size_t bare_name(const import_source *source, hub_str json)
+{
+    static const char LETTERS[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    static const char MORE[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    bool is_one = source->has_bare_names && json.len > 1 && json.ptr[0] == '$' &&
+                  json.ptr[1] != '\0' && strchr(LETTERS, json.ptr[1]) != NULL;
+    size_t len = is_one ? 1 : 0;
+    while (len > 0 && len + 1 < json.len && json.ptr[len + 1] != '\0' &&
+           strchr(MORE, json.ptr[len + 1]) != NULL) {
+        len++;
+    }
+    return len;
+}
+
+/* One character that begins no ${…}; two dollars are two for the program, and one for the hub. */
+static size_t add_plain(const import_source *source, hub_str json, hub_buf *out)
+{
+    bool is_braced = source->has_braces && (hub_str_starts(json, HUB_STR("{env:")) ||
+                                            hub_str_starts(json, HUB_STR("{file:")));
+    size_t name_len = bare_name(source, json);
+    if (name_len > 0) {
+        hub_buf_printf(out, "${%.*s}", (int)name_len, json.ptr + 1);
+        return name_len + 1;
+    }
+    bool needs_dollar = is_braced || hub_str_starts(json, HUB_STR("$$"));
+    hub_buf_add(out, needs_dollar ? HUB_STR("$") : HUB_STR_EMPTY);
+    hub_buf_add_char(out, json.ptr[0]);
+    return 1;
 }
 
 bool import_translate(const import_source *source, hub_str json, hub_buf *out)
@@ -132,13 +171,8 @@ bool import_translate(const import_source *source, hub_str json, hub_buf *out)
                          source->file, source->name, HUB_STR_ARG(name));
             return false;
         }
-        bool is_braced = source->has_braces && (hub_str_starts(json, HUB_STR("{env:")) ||
-                                                hub_str_starts(json, HUB_STR("{file:")));
-        if (use == NO_VARIABLE) {
-            hub_buf_add(out, is_braced ? HUB_STR("$") : HUB_STR_EMPTY);
-            hub_buf_add_char(out, json.ptr[0]);
-        }
-        json = hub_str_from(json, use == REPLACED ? end + 1 : 1);
+        size_t len = use == REPLACED ? end + 1 : add_plain(source, json, out);
+        json = hub_str_from(json, len);
     }
     return true;
 }
@@ -173,9 +207,14 @@ static void add_line(const import_source *source, hub_str line, const hub_node *
     if (name == NULL || value == NULL || (env != NULL && hub_node_find(env, name) != NULL)) {
         return;
     }
-    const char *escaped = hub_launch_escape(value, source->arena);
     hub_json_add_key(json, hub_str_of(name));
-    hub_json_add_string(json, hub_str_of(escaped != NULL ? escaped : ""));
+    hub_buf escaped;
+    hub_buf_init_secret(&escaped, 4 * HUB_EXPAND_FILE_BYTES);
+    for (const char *at = value; *at != '\0'; at++) { /* what the file says is no variable */
+        hub_buf_add(&escaped, *at == '$' ? HUB_STR("${$}") : (hub_str){.ptr = at, .len = 1});
+    }
+    hub_json_add_string(json, hub_buf_str(&escaped));
+    hub_buf_fini(&escaped);
 }
 
 /* Where it is: variables of editors, a relative one below the workspace. NULL: nobody knows. */
@@ -248,6 +287,52 @@ void import_add_env_file(import_source *source, const hub_node *env_file, const 
         hub_json_add_string(json, one->text);
     }
     hub_buf_add_char(json, '}');
+}
+
+/* ---- the folder of a project ------------------------------------------------------------------ */
+
+/* Whether a word is a path in the folder: "./…", or what is there. */
+static bool is_inside(const char *folder, const char *word, hub_arena *arena)
+{
+    if (word[0] == '\0' || strchr("/-~$", word[0]) != NULL) {
+        return false;
+    }
+    const char *path = hub_arena_printf(arena, "%s/%s", folder, word);
+    return strncmp(word, "./", 2) == 0 || strncmp(word, "../", 3) == 0 ||
+           (path != NULL && access(path, F_OK) == 0);
+}
+
+void import_add_path(const import_source *source, hub_str path, hub_buf *json)
+{
+    bool is_relative = path.len > 0 && strchr("/~$", path.ptr[0]) == NULL;
+    const char *whole =
+        source->workspace != NULL && is_relative
+            ? hub_arena_printf(source->arena, "${workspaceFolder}/" HUB_STR_FMT, HUB_STR_ARG(path))
+            : NULL;
+    hub_json_add_string(json, whole != NULL ? hub_str_of(whole) : path);
+}
+
+void import_add_folder(const import_source *source, hub_buf *json)
+{
+    const hub_node *entry = NULL;
+    hub_error why = {.code = HUB_OK};
+    if (source->workspace == NULL ||
+        hub_node_parse("server.json", hub_buf_str(json), source->arena, &entry, &why) != HUB_OK) {
+        return;
+    }
+    const hub_node *command = hub_node_find(entry, "command");
+    const hub_node *args = hub_node_find(entry, "args");
+    bool is_path = command != NULL && strchr(command->text.ptr, '/') != NULL;
+    bool has_path = is_path && is_inside(source->workspace, command->text.ptr, source->arena);
+    const hub_node *one = args != NULL ? args->first : NULL;
+    for (; one != NULL && !has_path; one = one->next) {
+        has_path = is_inside(source->workspace, one->text.ptr, source->arena);
+    }
+    if (command != NULL && has_path && hub_node_find(entry, "cwd") == NULL) {
+        json->len--; /* the bracket */
+        hub_json_add_key(json, HUB_STR("cwd"));
+        hub_buf_add(json, HUB_STR("\"${workspaceFolder}\"}"));
+    }
 }
 
 const char *import_find_workspace(const char *file, hub_arena *arena)

@@ -140,6 +140,75 @@ class Programs(HubTest):
         self.run_on("import", file, "--workspace", "/w")
         self.assertEqual(json.loads(self.manifest.read_text())["toolsets"]["a"]["args"], ["/w/src", "w", "/"])
 
+    def imported(self, *words, file=None, content=None, code=OK):
+        """The toolsets that import makes of what is put into a file, and what it says."""
+        file = self.home / file
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content if isinstance(content, str) else json.dumps(content))
+        self.manifest.unlink(missing_ok=True)
+        done = self.run_on("import", *words, code=code)
+        return (json.loads(self.manifest.read_text())["toolsets"] if code == OK else {}), done.stderr
+
+    def test_dollars(self):
+        """Two dollars are two for every program, and one for the hub; $NAME is a variable for Gemini alone."""
+        args = ["a$$", "$$$", "$$${V}", "$HOME", "c$", "$1"]
+        for client, name in (("cursor", "$HOME"), ("gemini", "${HOME}")):
+            found, _ = self.imported(client, file=CLIENTS[client][0], content={"mcpServers": {"a": {"command": "x", "args": args}}})
+            self.assertEqual(found["a"]["args"], ["a$$$", "$$$$$", "$$$$${V}", name, "c$", "$1"])
+        entry = {"command": "sh", "args": ["-c", 'printf %s "$P" >"$0"', str(self.home / "out")], "env": {"P": "x$$y$$$z$"}}
+        self.imported("cursor", file=CLIENTS["cursor"][0], content={"mcpServers": {"a": entry}})
+        self.cli("list", "tools", "--config", self.manifest)
+        self.assertEqual((self.home / "out").read_text(), "x$$y$$$z$")
+
+    def test_paths_of_a_project(self):
+        """What is relative in a project's file is relative to the project, as it is for its program."""
+        (self.home / "proj/dist").mkdir(parents=True)
+        (self.home / "proj/dist/index.js").write_text("")
+        project = str(self.home / "proj")
+        content = {"mcpServers": {
+            "a": {"command": "./run.sh"}, "b": {"command": "node", "args": ["dist/index.js"]}, "c": {"command": "x", "cwd": "sub"},
+            "d": {"command": "x", "args": ["-y", "fs", "/srv", "~/x"]}, "e": {"command": "x", "args": ["../other"], "cwd": "/srv"},
+            "f": {"command": "dist"}, "g": {"url": "https://x.example/"}, "h": {"command": "bin/x --fast"}}}
+        found, said = self.imported(self.home / "proj/.mcp.json", file="proj/.mcp.json", content=content)
+        self.assertEqual({key: one.get("cwd") for key, one in found.items()}, {
+            "a": project, "b": project, "c": project + "/sub", "d": None, "e": "/srv", "f": None, "g": None, "h": None})
+        self.assertEqual(found["b"]["args"], ["dist/index.js"])
+        self.assertEqual(len(said.splitlines()), 1, said)
+        found, _ = self.imported("cursor", file=CLIENTS["cursor"][0], content=content)  # the user's own file is of no project
+        self.assertEqual([found[key].get("cwd") for key in "abc"], [None, None, "sub"])
+
+    def test_what_says_nothing(self):
+        """A null is a key that is not there, and what is wrong is said of the user's own file alone."""
+        entry = {"command": "x", "args": None, "env": None, "url": None, "disabled": None, "timeout": None, "oauth": None}
+        found, said = self.imported("cursor", file=CLIENTS["cursor"][0], content={"mcpServers": {"a": entry, "b": {"command": "x", "timeout": 0}}})
+        self.assertEqual(found, {"a": {"command": "x"}})
+        self.assertIn('left out: "b": timeout: wanted 1ms to 24h', said)
+        self.assertEqual(len(said.splitlines()), 2, said)
+
+    def test_projects_of_claude_code(self):
+        """`claude mcp add` writes into the part of a project: it is told how these servers are taken over."""
+        content = {"mcpServers": {"u": {"command": "x"}}, "projects": {
+            "/srv/a": {"mcpServers": {"p": {"command": "y"}, "q": {"command": "./z"}}}, "/srv/b": {"mcpServers": {}}, "/srv/c": {}}}
+        found, said = self.imported("claude-code", file=".claude.json", content=content)
+        self.assertEqual(list(found), ["u"])
+        self.assertIn("the 2 servers of the project /srv/a are not taken over: patchbay import claude-code --workspace '/srv/a' does", said)
+        self.assertEqual(len(said.splitlines()), 2, said)
+        found, said = self.imported("claude-code", "--workspace", "/srv/a/", file=".claude.json", content=content)
+        self.assertEqual(found, {"u": {"command": "x"}, "p": {"command": "y"}, "q": {"command": "./z", "cwd": "/srv/a"}})
+        self.assertEqual(len(said.splitlines()), 1, said)
+        del content["mcpServers"]
+        _, said = self.imported("claude-code", file=".claude.json", content=content, code=CONFIG)
+        self.assertIn("--workspace '/srv/a'", said)
+
+    def test_the_other_file_of_opencode(self):
+        content = '{ // mine\n "mcp": {"a": {"type": "local", "command": ["x"]}},\n}\n'
+        found, _ = self.imported("opencode", file=".config/opencode/opencode.jsonc", content=content)
+        self.assertEqual(found, {"a": {"command": "x", "args": []}})
+        self.run_on("connect", "opencode")
+        self.assertEqual(os.listdir(self.home / ".config/opencode").count("opencode.json"), 0)
+        self.run_on("connect", "opencode", "--undo")
+        self.assertEqual((self.home / ".config/opencode/opencode.jsonc").read_text(), content)
+
     def test_all_that_are_there(self):
         self.put("claude")
         self.put("lmstudio")

@@ -61,6 +61,9 @@ typedef struct hub_web_face {
     /* Whether a listener serves it; asked for each request, since a reload may change that. Where it
      * does not, there is nothing at these paths. NULL: all listeners do. */
     bool (*is_served)(const struct hub_listen_settings *listen);
+    /* A page of a local name (localhost) at another port than the hub's is another program's: it is
+     * refused, unless `origins` of the listener name it. */
+    bool refuses_neighbours;
     /* Bearer credentials that begin so are the face's own, good at its rows alone, and judged by it:
      * NULL says that it is none of them. owns: the result, one reference. Both NULL: it has none. */
     const char *secret_prefix;

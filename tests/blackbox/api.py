@@ -156,6 +156,27 @@ class Document(Base):
         reply = server.ask("GET", PREFIX + "/status", [("Authorization", f"Bearer {self.tokens['admin']}")], host="evil.example")
         self.assertEqual(reply.status, 403)
 
+    def test_neighbours(self):
+        """A page of another port of this machine is another program's, and here nobody has to show a token."""
+        server = self.serve(secured=False, listen=[{"http": "127.0.0.1:0", "api": True, "ui": True, "metrics": True}])
+        port = server.port
+        body, typed = b'{"name": "a__one"}', ("Content-Type", "application/json")
+        for origin, status in (("http://127.0.0.1:1", 403), ("http://localhost", 403), ("http://[::1]:65535", 403), ("https://localhost:8443", 403),
+                               (f"http://127.0.0.1:{port}", 200), (f"http://localhost:{port}", 200), (f"http://[::1]:{port}", 200), (None, 200)):
+            page = [("Origin", origin)] if origin is not None else []
+            host = f"127.0.0.1:{port}"
+            for path in (PREFIX + "/status", "/metrics", "/ui/"):
+                with self.subTest(origin=origin, path=path):
+                    reply = server.ask("GET", path, [("Host", host), *page])
+                    self.assertEqual(reply.status, status)
+                    self.assertEqual(len(reply.all("access-control-allow-origin")), int(status == 200 and origin is not None))
+            self.assertEqual(server.ask("POST", PREFIX + "/call", [("Host", host), typed, *page], body).status, status)
+            self.assertEqual(server.ask("OPTIONS", PREFIX + "/call", [("Host", host), *page]).status, 204 if status == 200 else 403)
+        server = self.serve(secured=False, listen=[{"http": "127.0.0.1:0", "api": True, "origins": ["http://localhost:1"]}])
+        for origin, status in (("http://localhost:1", 200), ("http://localhost:2", 403)):
+            reply = server.ask("POST", PREFIX + "/call", [("Host", f"127.0.0.1:{server.port}"), typed, ("Origin", origin)], body)
+            self.assertEqual(reply.status, status)
+
     def test_nobody_has_tokens(self):
         """Without tokens a caller is anonymous: it sees and does what is its own."""
         server = self.serve(secured=False)

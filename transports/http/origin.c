@@ -51,6 +51,17 @@ static bool is_listed(const hub_http_origins *allowed, hub_str host)
     return false;
 }
 
+/* ":8080" of "localhost:8080" and of "[::1]:8080"; empty where the scheme says it. */
+static hub_str port_of(hub_str authority)
+{
+    for (size_t i = authority.len; i > 0 && authority.ptr[i - 1] != ']'; i--) {
+        if (authority.ptr[i - 1] == ':') {
+            return hub_str_from(authority, i - 1);
+        }
+    }
+    return HUB_STR_EMPTY;
+}
+
 bool hub_http_is_host_allowed(const hub_http_origins *allowed, hub_str host)
 {
     for (size_t i = 0; i < allowed->host_count; i++) {
@@ -86,6 +97,18 @@ static bool is_same_origin(hub_str host, hub_str origin)
     bool is_web =
         hub_str_starts(origin, HUB_STR("http://")) || hub_str_starts(origin, HUB_STR("https://"));
     return is_web && host.len > 0 && hub_str_eq_nocase(hub_str_from(origin, scheme + 3), host);
+}
+
+bool hub_http_is_neighbour(const hub_http_origins *allowed, hub_str host, hub_str origin)
+{
+    for (size_t i = 0; i < allowed->origin_count; i++) {
+        if (hub_str_eq_nocase(origin, allowed->origins[i])) {
+            return false;
+        }
+    }
+    size_t scheme = hub_str_find(origin, HUB_STR("://"));
+    hub_str page = scheme != SIZE_MAX ? hub_str_from(origin, scheme + 3) : HUB_STR_EMPTY;
+    return is_listed(&HUB_HTTP_LOCAL_ORIGINS, page) && !hub_str_eq(port_of(page), port_of(host));
 }
 
 const char *hub_http_origin_refusal(const hub_http_origins *allowed, hub_str host,

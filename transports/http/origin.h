@@ -34,7 +34,11 @@ bool hub_http_is_host_allowed(const hub_http_origins *allowed, hub_str host);
  * unless listed. */
 bool hub_http_is_origin_allowed(const hub_http_origins *allowed, hub_str origin);
 
-/* Both. `origin` is NULL when there is no such header: then no browser sent the request across
+/* Whether an origin is another program's of this machine: a page of a local name, at another port than
+ * the request's. Not so those of `origins`. */
+bool hub_http_is_neighbour(const hub_http_origins *allowed, hub_str host, hub_str origin);
+
+/* Host and Origin. `origin` is NULL when there is no such header: then no browser sent the request across
  * sites. NULL when all is well, else a static sentence to answer with 403. */
 const char *hub_http_origin_refusal(const hub_http_origins *allowed, hub_str host,
                                     const hub_str *origin);

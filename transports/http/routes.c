@@ -93,13 +93,24 @@ static void log_refusal(const hub_http_task *task, const char *reason, const cha
     server->unlogged = 0;
 }
 
+/* NULL: Host and Origin (NULL: there is none) are as they have to be here. */
+static const char *find_origin_fault(const hub_http_task *task, const hub_str *origin)
+{
+    const hub_http_origins *allowed = &task->server->allowed;
+    hub_str host = task->request->host;
+    const char *reason = hub_http_origin_refusal(allowed, host, origin);
+    bool is_own = task->place != NULL && task->place->rows[0].face->refuses_neighbours;
+    bool is_neighbour =
+        reason == NULL && is_own && origin != NULL && hub_http_is_neighbour(allowed, host, *origin);
+    return is_neighbour ? "This origin is of another port, which is not allowed here." : reason;
+}
+
 /* A page whose name was rebound to this address gets nothing (H08); a page that is welcome gets
  * the headers that its browser wants. */
 static bool check_origin(const hub_http_task *task)
 {
     const hub_http_header *origin = hub_http_known(task->request, HUB_HTTP_ORIGIN);
-    const char *reason = hub_http_origin_refusal(&task->server->allowed, task->request->host,
-                                                 origin != NULL ? &origin->value : NULL);
+    const char *reason = find_origin_fault(task, origin != NULL ? &origin->value : NULL);
     if (reason != NULL) {
         bool is_host = !hub_http_is_host_allowed(&task->server->allowed, task->request->host);
         log_refusal(task, reason, is_host ? HOST_ADVICE : ORIGIN_ADVICE);

@@ -141,5 +141,6 @@ const hub_web_face HUB_WEB_API = {.name = "api",
                                   .rows = ROWS,
                                   .count = sizeof ROWS / sizeof ROWS[0],
                                   .is_served = is_served,
+                                  .refuses_neighbours = true,
                                   .secret_prefix = HUB_API_SECRET_PREFIX,
                                   .judge = judge};

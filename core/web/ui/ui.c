@@ -140,5 +140,8 @@ static const hub_web_row ROWS[] = {
      .handle = serve_login},
 };
 
-const hub_web_face HUB_WEB_UI = {
-    .name = "ui", .rows = ROWS, .count = sizeof ROWS / sizeof ROWS[0], .is_served = is_served};
+const hub_web_face HUB_WEB_UI = {.name = "ui",
+                                 .rows = ROWS,
+                                 .count = sizeof ROWS / sizeof ROWS[0],
+                                 .is_served = is_served,
+                                 .refuses_neighbours = true};

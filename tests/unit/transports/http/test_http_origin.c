@@ -223,13 +223,44 @@ static void test_lists(void **state)
     }
 }
 
+static void test_neighbours(void **state)
+{
+    (void)state;
+    const hub_str origins[] = {HUB_STR("http://localhost:1")};
+    const hub_http_origins listed = {.origins = origins, .origin_count = 1};
+    static const struct {
+        const char *host;
+        const char *origin;
+        bool is_neighbour;
+    } CASES[] = {
+        {"127.0.0.1:80", "http://localhost:80", false},
+        {"[::1]:8787", "http://[::1]:8787", false},
+        {"localhost", "http://localhost", false},
+        {"localhost", "http://[::1]", false},
+        {"127.0.0.1:8787", "http://127.0.0.1:8788", true},
+        {"127.0.0.1:8787", "http://127.0.0.1", true},
+        {"127.0.0.1", "http://127.0.0.1:8787", true},
+        {"hub.example.com", "https://LOCALHOST:3000", true},
+        {"[::1]", "http://[::1]:1", true},
+        {"127.0.0.1:8787", "http://localhost:1", false}, /* listed */
+        {"hub.example.com:1", "https://hub.example.com:2", false},
+        {"127.0.0.1:8787", "https://app.example.com", false},
+        {"127.0.0.1:8787", "null", false}, /* others refuse these */
+        {"127.0.0.1:8787", "", false},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        assert_int_equal(
+            hub_http_is_neighbour(&listed, hub_str_of(CASES[i].host), hub_str_of(CASES[i].origin)),
+            CASES[i].is_neighbour);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),
-        cmocka_unit_test(test_bad_hosts),
-        cmocka_unit_test(test_bad_origins),
-        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_good),        cmocka_unit_test(test_bad_hosts),
+        cmocka_unit_test(test_bad_origins), cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_neighbours),
     };
     return cmocka_run_group_tests_name("http_origin", tests, NULL, NULL);
 }

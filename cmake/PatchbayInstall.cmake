@@ -33,23 +33,26 @@ if(TARGET patchbay AND (NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATO
         list(APPEND _written "${_file}")
     endwhile()
     find_program(SCDOC scdoc)
-    if(SCDOC)
+    find_program(AWK awk)
+    if(SCDOC AND AWK)
+        set(_tidy "${AWK}" -f "${PROJECT_SOURCE_DIR}/cmake/manual.awk")
         set(_file "${PROJECT_BINARY_DIR}/man/patchbay.1")
         add_custom_command(OUTPUT "${_file}"
             COMMAND "${CMAKE_COMMAND}" -E make_directory "${PROJECT_BINARY_DIR}/man"
-            COMMAND patchbay manual | "${SCDOC}" > "${_file}" DEPENDS patchbay VERBATIM)
+            COMMAND patchbay manual | "${SCDOC}" | ${_tidy} > "${_file}"
+            DEPENDS patchbay "${PROJECT_SOURCE_DIR}/cmake/manual.awk" VERBATIM)
         install(FILES "${_file}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
         list(APPEND _written "${_file}")
         set(_file "${PROJECT_BINARY_DIR}/man/patchbay.yaml.5")
         add_custom_command(OUTPUT "${_file}"
-            COMMAND patchbay-settings manual | "${SCDOC}" > "${_file}"
+            COMMAND patchbay-settings manual | "${SCDOC}" | ${_tidy} > "${_file}"
             DEPENDS patchbay-settings "${PROJECT_BINARY_DIR}/man/patchbay.1" VERBATIM)
         install(FILES "${_file}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man5")
         list(APPEND _written "${_file}")
         set(_file "${PROJECT_BINARY_DIR}/man/patchbay-plugin.7")
         set(_source "${PROJECT_SOURCE_DIR}/docs/patchbay-plugin.7.scd")
         add_custom_command(OUTPUT "${_file}"
-            COMMAND "${SCDOC}" < "${_source}" > "${_file}"
+            COMMAND "${SCDOC}" < "${_source}" | ${_tidy} > "${_file}"
             DEPENDS "${_source}" "${PROJECT_BINARY_DIR}/man/patchbay.1" VERBATIM)
         install(FILES "${_file}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man7")
         list(APPEND _written "${_file}")

@@ -5,6 +5,7 @@
  * reads, and by the manifest. No server is started for it: what was never learned is not offered.
  */
 #include "cli/cli.h"
+#include "cli/manifest_edit.h"
 #include "cli/toolset_documents.h"
 
 #include "hub/kernel/hub.h"
@@ -102,15 +103,22 @@ static void offer(const command_line *line, hub_str word, hub_str about)
     cli_print(about);
 }
 
-/* A hub as the command line so far would make it; NULL when it would make none. */
-static cli_local *open_hub(const command_line *line)
+/* The options of the command line so far; NULL: they are wrong. */
+static cli_options *read_options(const command_line *line)
 {
     static cli_options options; /* large */
     int skip = line->words[0][0] == '-' ? 0 : 1;
+    int status =
+        cli_options_read(line->count - 1 - skip, line->words + skip, line->command, &options);
+    return status == EXIT_OK ? &options : NULL;
+}
+
+/* A hub as the command line so far would make it; NULL when it would make none. */
+static cli_local *open_hub(const command_line *line)
+{
+    cli_options *options = read_options(line);
     cli_local *local = NULL;
-    if (cli_options_read(line->count - 1 - skip, line->words + skip, line->command, &options) !=
-            EXIT_OK ||
-        cli_local_open(&options, true, &local) != EXIT_OK) {
+    if (options == NULL || cli_local_open(options, true, &local) != EXIT_OK) {
         return NULL;
     }
     return local;
@@ -143,6 +151,28 @@ static void offer_toolsets(const command_line *line)
         offer(line, hub_str_of(hub_toolset_key(toolset)), HUB_STR_EMPTY);
     }
     cli_local_close(local);
+}
+
+/* What the file has that a command would change: not the one that the hub would read. A name that a
+ * shell would take apart is not offered. */
+static void offer_entries(const command_line *line)
+{
+    static const char PLAIN[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    manifest_edit edit;
+    cli_options *options = read_options(line);
+    if (options == NULL || cli_manifest_begin(&edit, options, false) != EXIT_OK) {
+        return;
+    }
+    hub_edit_path path = cli_manifest_toolset(&edit, "", NULL);
+    path.count--;
+    const hub_node *entries = cli_manifest_find(&edit, &path);
+    const hub_node *one = entries != NULL ? entries->first : NULL;
+    for (; one != NULL; one = one->next) {
+        if (one->key != NULL && one->key[0] != '-' && one->key[strspn(one->key, PLAIN)] == '\0') {
+            offer(line, hub_str_of(one->key), HUB_STR_EMPTY);
+        }
+    }
+    cli_manifest_abandon(&edit);
 }
 
 static void offer_name(void *ctx, hub_str name, hub_str about)
@@ -233,18 +263,33 @@ static bool find_option(const cli_command *command, hub_str name, cli_option *re
     return false;
 }
 
+/* What the argument of a command is, where it is no verb and no file. */
+static const struct {
+    const char *command;
+    void (*offer)(const command_line *line);
+} ARGUMENTS[] = {
+    {"help", offer_commands},  {"call", offer_tools},      {"approve", offer_toolsets},
+    {"enable", offer_entries}, {"disable", offer_entries}, {"remove", offer_entries},
+};
+
 static void offer_argument(command_line *line)
 {
     const char *synopsis = line->command->synopsis;
+    const char *name = line->command->name;
     hub_str verb;
     const char *at = synopsis;
-    if (strcmp(line->command->name, "help") == 0) {
-        offer_commands(line);
-    } else if (strcmp(line->command->name, "call") == 0) {
-        offer_tools(line);
-    } else if (strcmp(line->command->name, "approve") == 0) {
+    for (size_t i = 0; i < sizeof ARGUMENTS / sizeof ARGUMENTS[0]; i++) {
+        if (strcmp(name, ARGUMENTS[i].command) == 0) {
+            ARGUMENTS[i].offer(line);
+            return;
+        }
+    }
+    if (strcmp(name, "login") == 0) {
         offer_toolsets(line);
-    } else if (strcmp(line->command->name, "toolset") == 0 && line->count > 2) {
+        if (line->count <= 2) {
+            offer_verbs(line);
+        }
+    } else if (strcmp(name, "toolset") == 0 && line->count > 2) {
         offer_saved(line);
     } else if (line->count <= 2 && cli_verb_next(&at, &verb)) {
         offer_verbs(line);

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mcp import TIMEOUT, HubTest, fixture, hub_command, main, tool
+from mcp import TIMEOUT, HubTest, fixture, hub_command, hub_environment, main, tool
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLSETS = {
@@ -48,7 +48,8 @@ class Completion(Tables):
         """Candidates for the last of the words, without what they mean."""
         head = hub_command(manifest={"toolsets": TOOLSETS}, home=self.home)
         words = [words[0], *head[1:], *words[1:]] if options else words
-        done = subprocess.run([head[0], "complete", *words], capture_output=True, text=True, timeout=TIMEOUT, cwd=self.home)
+        done = subprocess.run([head[0], "complete", *words], capture_output=True, text=True, timeout=TIMEOUT, cwd=self.home,
+                              env=hub_environment(self.home, {}))
         self.assertEqual(done.returncode, 0, done.stderr)
         return [line.split("\t")[0] for line in done.stdout.splitlines()]
 
@@ -83,6 +84,25 @@ class Completion(Tables):
     def test_names_of_toolsets(self):
         self.assertEqual(self.complete("serve", "--deny", "", options=True), ["alpha", "beta", "gamma"])
         self.assertEqual(self.complete("serve", "--toolsets", "alpha,g", options=True), ["alpha,gamma"])
+
+    def test_names_that_are_arguments(self):
+        """Those of the file that the command would change, also where a shell stands in the folder of another one."""
+        named = self.home / "named.yaml"
+        named.write_text("toolsets: {alpha: {module: time}, beta: {module: time, enabled: false}, gamma: {url: 'https://h.example/'}}\n")
+        for command in ("enable", "disable", "remove"):
+            self.assertEqual(self.complete(command, "--config", str(named), ""), ["alpha", "beta", "gamma"])
+            self.assertEqual(self.complete(command, "--config", str(named), "b"), ["beta"])
+        self.assertEqual(self.complete("login", "--config", str(named), "g"), ["gamma"])
+        self.assertEqual(self.complete("login", "logout", "--config", str(named), "g"), ["gamma"])
+        (self.home / "hub.yaml").write_text("toolsets: {other: {module: time}}\n")
+        self.assertEqual(self.complete("remove", ""), [])
+        own = self.home / ".config/patchbay/patchbay.yaml"
+        own.parent.mkdir(parents=True)
+        own.write_text("toolsets: {mine: {module: time}}\n")
+        self.assertEqual(self.complete("remove", ""), ["mine"])
+        servers = self.home / "mcp.json"
+        servers.write_text('{"mcpServers": {"My": {"command": "x"}, "a b": {"command": "x"}, "$(id)": {"command": "x"}, "-x": {"command": "x"}}}')
+        self.assertEqual(self.complete("remove", "--config", str(servers), ""), ["My"])
 
     def test_names_of_tools(self):
         self.assertEqual(self.complete("call", "alpha", options=True), ["alpha__one", "alpha__two"])

@@ -262,7 +262,9 @@ void cli_doctor_listeners(cli_examination *all)
     bool is_good = hub_config_load_network(all->config, &why) == HUB_OK;
     cli_doctor_tell(all, is_good ? CLI_FINE : CLI_BAD, "listeners",
                     is_good ? "tokens, certificates and addresses are as they must be" : why.text,
-                    is_good ? NULL : "patchbay help token; docs/SECURITY.md");
+                    is_good                             ? NULL
+                    : strstr(why.text, "token") != NULL ? "patchbay help token; docs/SECURITY.md"
+                                                        : "correct that line");
     for (size_t i = 0; i < settings->listen_count; i++) {
         look_at_certificate(all, settings->listens[i].tls.certificate);
         look_at_address(all, &settings->listens[i]);

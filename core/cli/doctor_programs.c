@@ -18,6 +18,7 @@
 enum {
     TEXT_BYTES = 64 * 1024,
     VERSION_BYTES = 128,
+    LINE_BYTES = 256,
     RUNTIME_MS = 5000, /* that a program may take to say its version */
 };
 
@@ -70,24 +71,37 @@ static const runtime *find_runtime(const char *command)
     return NULL;
 }
 
+/* Where a server is started. */
+typedef struct start {
+    const char *key; /* of its toolset */
+    const char *command;
+    const char *folder; /* absolute: what a command with a '/' is relative to; empty: the hub's */
+    const char *path;   /* where programs are looked for; NULL: where the system says */
+} start;
+
+static bool is_program(const char *place)
+{
+    struct stat status;
+    return stat(place, &status) == 0 && S_ISREG(status.st_mode) && access(place, X_OK) == 0;
+}
+
 /* Where a shell would find it; with a '/' in it, it is a path (execvp(3)). False: nowhere. */
-static bool find_program(const char *command, const char *path, hub_buf *place)
+static bool find_program(const start *at, const char *command, hub_buf *place)
 {
     hub_buf_clear(place);
     if (strchr(command, '/') != NULL) {
-        hub_buf_printf(place, "%s", command);
+        bool is_inside = command[0] != '/' && at->folder[0] != '\0';
+        hub_buf_printf(place, "%s%s%s", is_inside ? at->folder : "", is_inside ? "/" : "", command);
         hub_buf_add_char(place, '\0');
-        return hub_buf_ok(place) && access(command, X_OK) == 0;
+        return hub_buf_ok(place) && is_program(place->ptr);
     }
-    const char *rest = path != NULL ? path : "/usr/local/bin:/usr/bin:/bin";
+    const char *rest = at->path != NULL ? at->path : "/usr/local/bin:/usr/bin:/bin";
     while (rest[0] != '\0') {
         size_t len = strcspn(rest, ":");
         hub_buf_clear(place);
         hub_buf_printf(place, "%.*s/%s", (int)len, rest, command);
         hub_buf_add_char(place, '\0');
-        struct stat status;
-        if (hub_buf_ok(place) && stat(hub_buf_str(place).ptr, &status) == 0 &&
-            S_ISREG(status.st_mode) && access(hub_buf_str(place).ptr, X_OK) == 0) {
+        if (hub_buf_ok(place) && is_program(place->ptr)) {
             return true;
         }
         rest += len + (rest[len] == ':');
@@ -161,13 +175,13 @@ static bool is_recent(const char *version, const unsigned least[2])
     return digits[0] == '\0' || major > least[0] || (major == least[0] && minor >= least[1]);
 }
 
-/* Of the program that the runtime is: `path` is where the server would look for it. */
-static void tell_version(cli_examination *all, const runtime *kind, const char *key,
-                         const char *path, hub_buf *place)
+/* Of the program that the runtime is, where the server would look for it. */
+static void tell_version(cli_examination *all, const runtime *kind, const start *at, hub_buf *place)
 {
     char version[VERSION_BYTES];
     char said[512];
-    if (kind->program == NULL || !find_program(kind->program, path, place)) {
+    const char *key = at->key;
+    if (kind->program == NULL || !find_program(at, kind->program, place)) {
         return;
     }
     ask_version(place->ptr, version);
@@ -185,31 +199,104 @@ static void tell_version(cli_examination *all, const runtime *kind, const char *
     }
 }
 
-static void look_at_command(cli_examination *all, const char *key, const char *command,
-                            const char *path, hub_buf *place)
+/* The first line of a script, without "#!"; empty: it is none. */
+static void read_first_line(const char *place, char line[LINE_BYTES])
 {
-    const runtime *kind = find_runtime(command);
-    bool is_path = strchr(command, '/') != NULL;
+    int fd = open(place, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t len = fd >= 0 ? read(fd, line, LINE_BYTES - 1) : 0;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    line[len > 0 ? len : 0] = '\0';
+    if (strncmp(line, "#!", 2) != 0) {
+        line[0] = '\0';
+        return;
+    }
+    line[strcspn(line, "\n")] = '\0';
+    memmove(line, line + 2, strlen(line + 2) + 1);
+}
+
+/* The next word of a line, which is cut behind it; NULL: there is none. */
+static const char *next_word(char **rest)
+{
+    char *word = *rest + strspn(*rest, " \t\r");
+    size_t len = strcspn(word, " \t\r");
+    *rest = word + len + (word[len] != '\0');
+    word[len] = '\0';
+    return len > 0 ? word : NULL;
+}
+
+/* Whether what the first line of a script names is there; it is told what is not. */
+static bool has_interpreter(cli_examination *all, const start *at, hub_buf *place)
+{
+    char line[LINE_BYTES];
+    char said[2 * LINE_BYTES];
+    char *rest = line;
+    read_first_line(place->ptr, line);
+    bool has_return = strchr(line, '\r') != NULL;
+    const char *word = next_word(&rest);
+    const char *slash = word != NULL ? strrchr(word, '/') : NULL;
+    bool is_there = word == NULL || find_program(at, word, place);
+    if (is_there && slash != NULL && strcmp(slash, "/env") == 0) {
+        do {
+            word = next_word(&rest);
+        } while (word != NULL && (word[0] == '-' || strchr(word, '=') != NULL));
+        is_there = word == NULL || find_program(at, word, place);
+    }
+    if (is_there && !has_return) {
+        return true;
+    }
+    (void)snprintf(said, sizeof said,
+                   has_return ? "\"%s\" has line ends of Windows in its first line"
+                              : "\"%s\" is run by \"%s\", which is not there",
+                   at->command, word);
+    cli_doctor_tell_of(all, CLI_BAD, at->key, said,
+                       has_return ? "take the carriage returns out of it (dos2unix)"
+                                  : "install that, or correct the first line of the script");
+    return false;
+}
+
+static void tell_missing(cli_examination *all, const start *at, const runtime *kind,
+                         const hub_buf *place)
+{
+    bool is_path = strchr(at->command, '/') != NULL;
+    struct stat status;
     char said[512];
-    if (find_program(command, path, place)) {
-        (void)snprintf(said, sizeof said, "%s is there", command);
-        cli_doctor_tell_of(all, CLI_FINE, key, said, NULL);
+    if (is_path && stat(place->ptr, &status) == 0) {
+        bool is_folder = S_ISDIR(status.st_mode);
+        (void)snprintf(said, sizeof said, "\"%s\" is %s", at->command,
+                       is_folder ? "a folder, and no program" : "not executable");
+        cli_doctor_tell_of(all, CLI_BAD, at->key, said,
+                           is_folder ? "correct the path"
+                                     : "chmod +x it; or make the program that runs it the "
+                                       "command, and it the first of args");
+        return;
+    }
+    (void)snprintf(said, sizeof said, "there is no program \"%s\"%s", at->command,
+                   is_path ? "" : " in PATH");
+    cli_doctor_tell_of(all, CLI_BAD, at->key, said,
+                       kind != NULL ? kind->cure
+                       : is_path    ? "install it, or correct the path"
+                                    : "install it, or write its whole path: services have "
+                                      "another PATH than shells");
+}
+
+static void look_at_start(cli_examination *all, const start *at, hub_buf *place)
+{
+    const runtime *kind = find_runtime(at->command);
+    struct stat status;
+    char said[512];
+    if (at->folder[0] != '\0' && (stat(at->folder, &status) != 0 || !S_ISDIR(status.st_mode))) {
+        (void)snprintf(said, sizeof said, "its working folder \"%s\" is not there", at->folder);
+        cli_doctor_tell_of(all, CLI_BAD, at->key, said, "make it, or correct `cwd`");
+    } else if (!find_program(at, at->command, place)) {
+        tell_missing(all, at, kind, place);
+    } else if (has_interpreter(all, at, place)) {
+        (void)snprintf(said, sizeof said, "%s is there", at->command);
+        cli_doctor_tell_of(all, CLI_FINE, at->key, said, NULL);
         if (kind != NULL) {
-            tell_version(all, kind, key, path, place);
+            tell_version(all, kind, at, place);
         }
-    } else if (is_path && access(command, F_OK) == 0) {
-        (void)snprintf(said, sizeof said, "\"%s\" is not executable", command);
-        cli_doctor_tell_of(all, CLI_BAD, key, said,
-                           "chmod +x it; or make the program that runs it the command, and it the "
-                           "first of args");
-    } else {
-        (void)snprintf(said, sizeof said, "there is no program \"%s\"%s", command,
-                       is_path ? "" : " in PATH");
-        cli_doctor_tell_of(all, CLI_BAD, key, said,
-                           kind != NULL ? kind->cure
-                           : is_path    ? "install it, or correct the path"
-                                        : "install it, or write its whole path: services have "
-                                          "another PATH than shells");
     }
 }
 
@@ -225,22 +312,30 @@ void cli_doctor_programs(cli_examination *all)
 {
     const hub_settings *settings = &all->config->settings;
     hub_buf command;
+    hub_buf folder;
     hub_buf path;
     hub_buf place;
     hub_buf_init(&command, TEXT_BYTES);
+    hub_buf_init(&folder, TEXT_BYTES);
     hub_buf_init(&path, TEXT_BYTES);
     hub_buf_init(&place, TEXT_BYTES);
     for (size_t i = 0; i < settings->toolset_count; i++) {
         const hub_toolset_settings *toolset = &settings->toolsets[i];
         hub_buf_clear(&command);
+        hub_buf_clear(&folder);
         hub_buf_clear(&path);
         if (cli_doctor_starts(toolset) && decode(cli_doctor_value(toolset, "command"), &command)) {
             hub_str own = hub_json_get(cli_doctor_value(toolset, "env"), HUB_STR("PATH"));
-            look_at_command(all, toolset->key, command.ptr,
-                            decode(own, &path) ? path.ptr : getenv("PATH"), &place);
+            bool has_folder = decode(cli_doctor_value(toolset, "cwd"), &folder);
+            const start at = {.key = toolset->key,
+                              .command = command.ptr,
+                              .folder = has_folder ? folder.ptr : "",
+                              .path = decode(own, &path) ? path.ptr : getenv("PATH")};
+            look_at_start(all, &at, &place);
         }
     }
     hub_buf_fini(&command);
+    hub_buf_fini(&folder);
     hub_buf_fini(&path);
     hub_buf_fini(&place);
 }

@@ -36,6 +36,38 @@ class Doctor(HubTest):
         self.assertEqual([row[1] for row in rows], ["toolset a", "toolset b", "toolset c"])
         self.assertIn("Node.js", rows[0][3])
 
+    def test_programs_of_the_toolsets_folder(self):
+        """A path is relative to `cwd`, wherever the doctor is asked."""
+        self.program("serve.sh")
+        manifest = self.home / "there" / "hub.json"
+        manifest.parent.mkdir()
+        manifest.write_text(json.dumps({"toolsets": {"a": {"command": "../bin/serve.sh"}, "b": {"command": "./serve.sh", "cwd": "../bin"}}}))
+        done = self.cli("doctor", "--json", "--config", manifest, modules=False)
+        self.assertEqual(done.returncode, OK, done.stdout + done.stderr)
+        self.assertEqual([row["text"] for row in json.loads(done.stdout) if row["subject"].startswith("toolset")], [
+            "../bin/serve.sh is there", "./serve.sh is there"])
+        (row,) = self.problems({"a": {"command": "sh", "cwd": "/nowhere/dir"}})
+        self.assertSays(row[2], 'working folder "/nowhere/dir"', "is not there")
+        (row,) = self.problems({"a": {"command": str(self.home / "bin")}})
+        self.assertSays(row[2], "is a folder")
+
+    def test_scripts(self):
+        """What runs a script must be there, too; a line that Windows ended names nothing."""
+        folder = self.home / "bin"
+        folder.mkdir()
+        for number, (line, said) in enumerate((
+                (b"#!/bin/sh\n", None), (b"#! /usr/bin/env -S sh -e\n", None), (b"#!/usr/bin/env A=1 sh", None), (b"\x7fELF", None), (b"", None), (b"#!\n", None),
+                (b"#!/nowhere/python3 -u\n", "is run by \"/nowhere/python3\""), (b"#!/usr/bin/env nothing-like-it\n", "is run by \"nothing-like-it\""),
+                (b"#!/bin/sh\r\n", "line ends of Windows"), (b"#!/usr/bin/env python3\r\n", "line ends of Windows"))):
+            with self.subTest(line=line):
+                script = folder / f"s{number}"
+                script.write_bytes(line)
+                script.chmod(0o755)
+                found = [row[2] for row in self.findings(CONFIG if said else OK, {"a": {"command": str(script)}}) if row[0] == "problem"]
+                self.assertEqual(len(found), 1 if said else 0, found)
+                if said:
+                    self.assertSays(found[0], said)
+
     def test_a_program_that_nobody_may_execute(self):
         script = self.home / "server.py"
         script.write_text("#!/usr/bin/env python3\n", encoding="utf-8")
@@ -195,6 +227,27 @@ class Doctor(HubTest):
         rows = self.warnings({"clock": {"module": "time"}}, env={"XDG_CACHE_HOME": "/proc/nowhere"})
         self.assertEqual([row[1] for row in rows], ["cache"])
         self.assertSays(rows[0][2], "cannot be written to")
+
+    def test_files_that_are_opened_at_the_start(self):
+        """Where the hub does not start, the doctor says why."""
+        clock = {"clock": {"module": "time"}}
+        for key, subject in (("audit", "audit"), ("file", "log")):
+            (row,) = self.problems(manifest={"toolsets": clock, "log": {key: "/nowhere/x.log"}})
+            self.assertEqual(row[1], subject)
+            self.assertSays(row[2], "there is no folder /nowhere")
+            for good in (self.home / "new.log", "/dev/null"):
+                rows = self.findings(OK, manifest={"toolsets": clock, "log": {key: str(good)}})
+                self.assertEqual([row for row in rows if row[0] != "ok"], [])
+        (self.home / "s.db").write_text("not a database")
+        (row,) = self.problems(manifest={"toolsets": clock, "state": str(self.home / "s.db")})
+        self.assertSays(row[2], "s.db is damaged")
+        self.assertSays(row[3], "state import")
+
+    def test_cures_of_listeners(self):
+        (row,) = self.problems(manifest={"listen": [{"unix": "/nowhere/x.sock"}]})
+        self.assertNotIn("token", row[3])
+        (row,) = self.problems(manifest={"listen": [{"http": "127.0.0.1:0"}], "auth": {"tokens": "/nowhere/t.json"}})
+        self.assertIn("token", row[3])
 
     def test_servers_that_are_started(self):
         recorder = self.recorder()

@@ -113,15 +113,16 @@ static unsigned column_of(const editing *edit, size_t at)
     return (unsigned)(at - line_start(edit->text, at));
 }
 
-/* The spaces that the line of `at` begins with. */
+/* The spaces, or tabs, that the line of `at` begins with. */
 static unsigned indent_of(const editing *edit, size_t at)
 {
     size_t start = line_start(edit->text, at);
-    unsigned spaces = 0;
-    while (start + spaces < at && edit->text.ptr[start + spaces] == ' ') {
-        spaces++;
+    char blank = edit->layout.has_tabs ? '\t' : ' ';
+    unsigned count = 0;
+    while (start + count < at && edit->text.ptr[start + count] == blank) {
+        count++;
     }
-    return spaces;
+    return count;
 }
 
 static void learn_layout(editing *edit)
@@ -135,6 +136,8 @@ static void learn_layout(editing *edit)
         if (child == NULL || child->span.from == child->span.key_to) {
             return;
         }
+        size_t start = line_start(edit->text, child->span.key_from);
+        edit->layout.has_tabs = edit->layout.is_json && edit->text.ptr[start] == '\t';
         unsigned outer = indent_of(edit, node->span.key_from);
         unsigned inner = indent_of(edit, child->span.key_from);
         if (inner > outer && inner - outer <= 8) {
@@ -242,7 +245,7 @@ static void insert_in_block(editing *edit, const hub_node *map, const char *key,
     size_t at = line_end(edit->text, value_end(edit, map->last));
     bool has_eol = at > 0 && edit->text.ptr[at - 1] == '\n';
     hub_buf_add(&edit->made, has_eol ? HUB_STR_EMPTY : hub_str_of(edit->layout.eol));
-    hub_buf_printf(&edit->made, "%*s", (int)indent, "");
+    hub_edit_add_indent(&edit->made, &edit->layout, indent);
     hub_edit_add_key(&edit->made, &edit->layout, key);
     hub_edit_add_block(&edit->made, &edit->layout, value, indent);
     hub_buf_add(&edit->made, has_eol ? hub_str_of(edit->layout.eol) : HUB_STR_EMPTY);
@@ -269,10 +272,10 @@ static void insert_in_empty(editing *edit, const hub_node *map, const char *key,
         return;
     }
     hub_buf_add(&edit->made, has_line ? HUB_STR_EMPTY : hub_str_of(edit->layout.eol));
-    hub_buf_printf(&edit->made, "%*s", (int)(indent + edit->layout.step), "");
+    hub_edit_add_indent(&edit->made, &edit->layout, indent + edit->layout.step);
     add_member(edit, key, value, indent + edit->layout.step);
     hub_buf_add(&edit->made, hub_str_of(edit->layout.eol));
-    hub_buf_printf(&edit->made, "%*s", has_line ? 0 : (int)indent, "");
+    hub_edit_add_indent(&edit->made, &edit->layout, has_line ? 0 : indent);
     add_patch(edit, from, from, 0);
 }
 

@@ -37,9 +37,13 @@ HUB_MUST_CHECK hub_err hub_edit_remove(const char *name, hub_str text, const hub
 /* How a document writes. */
 typedef struct hub_edit_layout {
     bool is_json;
-    unsigned step;   /* spaces of one level */
+    bool has_tabs;   /* lines begin with tabs, not with spaces */
+    unsigned step;   /* of them for one level */
     const char *eol; /* "\n" or "\r\n" */
 } hub_edit_layout;
+
+/* Append what a line begins with. */
+void hub_edit_add_indent(hub_buf *out, const hub_edit_layout *layout, unsigned indent);
 
 /* Append a value on one line, as JSON, or as YAML in brackets. */
 void hub_edit_add_flow(hub_buf *out, const hub_edit_layout *layout, const hub_node *value);

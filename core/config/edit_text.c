@@ -85,10 +85,17 @@ void hub_edit_add_flow(hub_buf *out, const hub_edit_layout *layout, const hub_no
     hub_buf_add_char(out, is_map ? '}' : ']');
 }
 
+void hub_edit_add_indent(hub_buf *out, const hub_edit_layout *layout, unsigned indent)
+{
+    for (unsigned i = 0; i < indent; i++) {
+        hub_buf_add_char(out, layout->has_tabs ? '\t' : ' ');
+    }
+}
+
 static void begin_line(hub_buf *out, const hub_edit_layout *layout, unsigned indent)
 {
     hub_buf_add(out, hub_str_of(layout->eol));
-    hub_buf_printf(out, "%*s", (int)indent, "");
+    hub_edit_add_indent(out, layout, indent);
 }
 
 void hub_edit_add_block(hub_buf *out, const hub_edit_layout *layout, const hub_node *value,

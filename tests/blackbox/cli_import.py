@@ -283,6 +283,23 @@ class Programs(HubTest):
                     self.assertEqual(file.read_bytes() if file.exists() else None, before)
                     self.assertEqual([n for n in os.listdir(file.parent) if "before-patchbay" in n], [])
 
+    def test_tabs(self):
+        """Lines that are added begin as the others do."""
+        self.manifest.write_text('{"toolsets": {}}')
+        file = self.home / ".cursor/mcp.json"
+        file.parent.mkdir()
+        for before, depth in (('{\n\t"mcpServers": {\n\t\t"a": {\n\t\t\t"command": "x"\n\t\t}\n\t}\n}\n', 2), ('{\n\t"mcpServers": {\n\t}\n}\n', 2),
+                              ('{\n\t"mcpServers": {}\n}\n', 2), ('{\n\t"theme": 1\n}\n', 2), ('{\n  "mcpServers": {}\n}\n', 0)):
+            with self.subTest(before=before):
+                file.write_text(before)
+                self.run_on("connect", "cursor")
+                text = file.read_text()
+                self.assertIn("\t" * depth + '"patchbay": {\n' if depth else '    "patchbay": {\n', text)
+                self.assertEqual({line[:1] for line in text.splitlines()} - {"{", "}"}, {"\t" if depth else " "})
+                self.assertEqual("\t " in text, False)
+                self.run_on("connect", "cursor", "--undo")
+                self.assertEqual(file.read_text(), before)
+
     def test_an_entry_of_the_users_own(self):
         """One of the hub's name that connect has not written is kept, and comes back."""
         self.manifest.write_text('{"toolsets": {}}')

@@ -108,6 +108,11 @@ bool hub_http_is_neighbour(const hub_http_origins *allowed, hub_str host, hub_st
     }
     size_t scheme = hub_str_find(origin, HUB_STR("://"));
     hub_str page = scheme != SIZE_MAX ? hub_str_from(origin, scheme + 3) : HUB_STR_EMPTY;
+    for (size_t i = 0; i < allowed->host_count; i++) { /* one with its port is just that page */
+        if (port_of(page).len > 0 && hub_str_eq_nocase(page, allowed->hosts[i])) {
+            return false;
+        }
+    }
     return is_listed(&HUB_HTTP_LOCAL_ORIGINS, page) && !hub_str_eq(port_of(page), port_of(host));
 }
 

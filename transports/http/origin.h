@@ -35,7 +35,7 @@ bool hub_http_is_host_allowed(const hub_http_origins *allowed, hub_str host);
 bool hub_http_is_origin_allowed(const hub_http_origins *allowed, hub_str origin);
 
 /* Whether an origin is another program's of this machine: a page of a local name, at another port than
- * the request's. Not so those of `origins`. */
+ * the request's. Not so those of `origins`, and of `hosts` with their port. */
 bool hub_http_is_neighbour(const hub_http_origins *allowed, hub_str host, hub_str origin);
 
 /* Host and Origin. `origin` is NULL when there is no such header: then no browser sent the request across

@@ -227,7 +227,9 @@ static void test_neighbours(void **state)
 {
     (void)state;
     const hub_str origins[] = {HUB_STR("http://localhost:1")};
-    const hub_http_origins listed = {.origins = origins, .origin_count = 1};
+    const hub_str hosts[] = {HUB_STR("localhost"), HUB_STR("localhost:9")};
+    const hub_http_origins listed = {
+        .hosts = hosts, .host_count = 2, .origins = origins, .origin_count = 1};
     static const struct {
         const char *host;
         const char *origin;
@@ -243,6 +245,8 @@ static void test_neighbours(void **state)
         {"hub.example.com", "https://LOCALHOST:3000", true},
         {"[::1]", "http://[::1]:1", true},
         {"127.0.0.1:8787", "http://localhost:1", false}, /* listed */
+        {"127.0.0.1:8787", "http://LOCALHOST:9", false},
+        {"127.0.0.1:8787", "http://127.0.0.1:9", true},
         {"hub.example.com:1", "https://hub.example.com:2", false},
         {"127.0.0.1:8787", "https://app.example.com", false},
         {"127.0.0.1:8787", "null", false}, /* others refuse these */

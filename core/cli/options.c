@@ -128,7 +128,7 @@ static const option_row OPTIONS[] = {
     {"--remove", KIND_FLAG, AT(removes), 0, CONNECT, NULL, "take the hub out again"},
     {"--undo", KIND_FLAG, AT(removes), 0, CONNECT, NULL, NULL},
     {"--workspace", KIND_TEXT, AT(workspace), 0, IMPORT, "DIR",
-     "the folder that ${workspaceFolder} is; of a project's file its own"},
+     "the project's folder, which ${workspaceFolder} is; of a project's file its own"},
     {"--dry-run", KIND_FLAG, AT(dry_run), 0, EDITS, NULL,
      "write nothing: print what the file would be"},
     {"--plugins-dir", KIND_REPEATED, AT(plugin_dirs), AT(plugin_dir_count),

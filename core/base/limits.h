@@ -586,6 +586,7 @@
 #define HUB_LIMIT_DOWNLOAD_CONNECT_MS 10000
 #define HUB_LIMIT_DOWNLOAD_IDLE_S     30 /* in which nothing comes */
 #define HUB_LIMIT_DOWNLOAD_REDIRECTS  5
+#define HUB_LIMIT_DOCUMENT_MS         20000 /* all of one answer of a registry */
 #define HUB_LIMIT_REGISTRY_BYTES      (4u * 1024 * 1024)
 #define HUB_LIMIT_REGISTRY_PAGES      10
 #define HUB_LIMIT_LAUNCH_REPEATS      64

@@ -63,6 +63,7 @@ static void set_options(receiving *at)
     (void)curl->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)HUB_LIMIT_DOWNLOAD_CONNECT_MS);
     (void)curl->easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
     (void)curl->easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)HUB_LIMIT_DOWNLOAD_IDLE_S);
+    (void)curl->easy_setopt(easy, CURLOPT_TIMEOUT_MS, download->most_ms);
     (void)curl->easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
     (void)curl->easy_setopt(easy, CURLOPT_WRITEDATA, at);
     (void)curl->easy_setopt(easy, CURLOPT_USERAGENT, "patchbay");
@@ -128,7 +129,11 @@ static bool take_text(void *ctx, hub_str piece, uint64_t total)
 hub_err hub_download_text(const char *url, const char *ca, hub_buf *out, long *ret_status,
                           hub_error *reterr)
 {
-    const hub_download download = {
-        .url = url, .ca = ca, .max_bytes = out->max - out->len, .take = take_text, .ctx = out};
+    const hub_download download = {.url = url,
+                                   .ca = ca,
+                                   .max_bytes = out->max - out->len,
+                                   .most_ms = HUB_LIMIT_DOCUMENT_MS,
+                                   .take = take_text,
+                                   .ctx = out};
     return hub_download_run(&download, ret_status, reterr);
 }

@@ -14,6 +14,7 @@ typedef struct hub_download {
     const char *ca; /* PEM file, instead of the system's authorities; NULL: those */
     bool follows;   /* redirects, over https */
     size_t max_bytes;
+    long most_ms; /* that all of it may take; 0: as long as something comes */
     /* Takes what comes, in pieces; false ends it. `total`: of all of it, 0 when nobody knows. */
     bool (*take)(void *ctx, hub_str piece, uint64_t total);
     void *ctx;
@@ -25,7 +26,7 @@ typedef struct hub_download {
 HUB_MUST_CHECK hub_err hub_download_run(const hub_download *download, long *ret_status,
                                         hub_error *reterr);
 
-/* The same into a buffer, which is as large as it may be. */
+/* The same into a buffer, which is as large as it may be, within HUB_LIMIT_DOCUMENT_MS. */
 HUB_MUST_CHECK hub_err hub_download_text(const char *url, const char *ca, hub_buf *out,
                                          long *ret_status, hub_error *reterr);
 

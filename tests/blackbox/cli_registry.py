@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import threading
+import time
 import urllib.parse
 
 from mcp import HubTest, hub_environment, main
@@ -327,6 +328,28 @@ class FromTheRegistry(HubTest):
             self.handler.do_GET = get
             done = self.cli("search", "x", "--registry", self.url, "--json", modules=False)
             self.assertEqual(done.returncode, code, done.stderr[-500:])
+
+    def test_answers_come_in_time(self):
+        """A registry that says a byte now and then holds nobody for ever: 20 s are there for all of an answer."""
+        gone = threading.Event()
+
+        def drip(handler):
+            handler.send_response(200)
+            handler.send_header("Content-Length", "4096")
+            handler.end_headers()
+            try:
+                while not gone.wait(0.5):
+                    handler.wfile.write(b" ")
+            except OSError:
+                pass
+
+        self.handler.do_GET = drip
+        self.addCleanup(gone.set)
+        began = time.monotonic()
+        done = self.cli("search", "x", "--registry", self.url, modules=False)
+        self.assertEqual(done.returncode, UNREACHABLE, done.stderr)
+        self.assertSays(done.stderr, self.url)
+        self.assertLess(time.monotonic() - began, 30)
 
     def test_at_a_terminal(self):
         """A secret that is needed is asked for and not shown; the question wants a yes."""

@@ -5,12 +5,11 @@
 #include "tools/definition_readable.h"
 #include "tools/definition_rules.h"
 #include "tools/definition_time.h"
+#include "tools/definition_uri.h"
 #include "wire/json.h"
 
-#include <math.h>
-
-/* The most of a key, and of a wrong value, that a reason shows. */
-enum { SHOWN_KEY_BYTES = 64, SHOWN_VALUE_BYTES = 32 };
+/* The most of a wrong value that a reason shows. */
+enum { SHOWN_VALUE_BYTES = 32 };
 
 static const hub_definition_object ROOTS[HUB_KINDS] = {
     [HUB_KIND_TOOL] = HUB_DEFINITION_TOOL,
@@ -22,7 +21,7 @@ static const hub_definition_object ROOTS[HUB_KINDS] = {
 /* Where a value stands: written out only when it is wrong. */
 typedef struct definition_place {
     const struct definition_place *outer; /* NULL: the definition itself */
-    hub_str key;                          /* decoded or raw; empty for an element of an array */
+    hub_str key;                          /* empty for an element of an array, or of a map */
     size_t index;
 } definition_place;
 
@@ -53,11 +52,7 @@ static void add_place(hub_buf *out, const definition_place *at)
         hub_buf_printf(out, "[%zu]", at->index);
         return;
     }
-    hub_str key = at->key;
-    bool is_cut = key.len > SHOWN_KEY_BYTES;
-    key.len = is_cut ? SHOWN_KEY_BYTES : key.len;
-    hub_buf_printf(out, "%s" HUB_STR_FMT "%s", at->outer != NULL ? "." : "", HUB_STR_ARG(key),
-                   is_cut ? "…" : "");
+    hub_buf_printf(out, "%s" HUB_STR_FMT, at->outer != NULL ? "." : "", HUB_STR_ARG(at->key));
 }
 
 /* The revisions that are still to be decided. */
@@ -102,10 +97,13 @@ static void refuse(const definition_checker *checker, uint8_t revisions, const d
 
 static bool is_integer(hub_str value)
 {
-    int64_t small;
-    double number;
-    return hub_json_to_i64(value, &small) ||
-           (hub_json_to_double(value, &number) && isfinite(number) && floor(number) == number);
+    int64_t number;
+    for (size_t i = 0; i < value.len; i++) {
+        if (strchr(".eE", value.ptr[i]) != NULL) {
+            return false;
+        }
+    }
+    return hub_json_to_i64(value, &number);
 }
 
 static bool is_fraction(hub_str value)
@@ -138,6 +136,8 @@ static bool is_of_kind(const hub_definition_rule *rule, hub_str value)
         return is_fraction(value);
     case HUB_DEFINITION_TIME:
         return hub_definition_is_time(value);
+    case HUB_DEFINITION_URI:
+        return hub_definition_is_uri(value);
     case HUB_DEFINITION_WORD:
         return is_word(value, rule->words);
     default:
@@ -193,7 +193,6 @@ static void check_member(definition_checker *checker, const hub_definition_rule 
     hub_str item;
     for (; (open_revisions(checker) & revisions) != 0 && hub_json_next(&it, &key, &item);
          inner.index++) {
-        inner.key = is_map ? hub_str_between(key.ptr + 1, key.ptr + key.len - 1) : HUB_STR_EMPTY;
         check_one(checker, rule, revisions, &inner, item);
     }
 }

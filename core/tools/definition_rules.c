@@ -2,15 +2,13 @@
 #include "tools/definition_rules.h"
 
 /*
- * The SDK 1.x reads lists of every legacy revision by the rules of 2025-11-25 and throws the whole
- * list away when one definition breaks them. So what 2025-11-25 added (title, icons, execution, …)
- * is demanded in the older ones as well, although their schemas leave it open; but not what that
- * SDK does not look at, which is marked with the revision that it came with.
+ * The SDKs read lists of every legacy revision by the rules of 2025-11-25 and throw the whole list
+ * away when one definition breaks them; that for Python reads `execution` in 2026-07-28, too. So
+ * what 2025-11-25 added (title, icons, execution, …) is demanded in the older ones as well,
+ * although their schemas leave it open.
  */
 #define EVERY  HUB_REVISIONS_EVERY
 #define LEGACY HUB_REVISIONS_LEGACY
-#define SINCE(revision)                                                                            \
-    ((uint8_t)(HUB_REVISIONS_EVERY & ~(HUB_REVISION_BIT(HUB_REVISION_##revision) - 1u)))
 
 #define KEY(name) .key = {.ptr = (name), .len = sizeof(name) - 1}
 
@@ -19,6 +17,7 @@
 #define INTEGER        .kind = HUB_DEFINITION_INTEGER
 #define FRACTION       .kind = HUB_DEFINITION_FRACTION
 #define TIME           .kind = HUB_DEFINITION_TIME
+#define URI            .kind = HUB_DEFINITION_URI
 #define OBJECT(of)     .kind = HUB_DEFINITION_OBJECT, .inside = HUB_DEFINITION_##of
 #define WORD(of)       .kind = HUB_DEFINITION_WORD, .words = HUB_DEFINITION_##of
 #define LIST_OF        .shape = HUB_DEFINITION_LIST,
@@ -34,7 +33,7 @@ static const hub_definition_rule TOOL[] = {
     {KEY("outputSchema"), IN(EVERY), OBJECT(OUTPUT_SCHEMA)},
     {KEY("annotations"), IN(EVERY), OBJECT(HINTS)},
     {KEY("icons"), IN(EVERY), LIST_OF OBJECT(ICON)},
-    {KEY("execution"), IN(LEGACY), OBJECT(EXECUTION)},
+    {KEY("execution"), IN(EVERY), OBJECT(EXECUTION)},
     {KEY("_meta"), IN(EVERY), OBJECT(ANY)},
 };
 
@@ -43,7 +42,7 @@ static const hub_definition_rule INPUT_SCHEMA[] = {
     {KEY("type"), REQUIRED(EVERY), WORD(IS_OBJECT)},
     {KEY("properties"), IN(LEGACY), MAP_OF OBJECT(ANY)},
     {KEY("required"), IN(LEGACY), LIST_OF STRING},
-    {KEY("$schema"), IN(SINCE(2025_11_25)), STRING},
+    {KEY("$schema"), IN(EVERY), STRING},
 };
 
 /* In 2026-07-28 results may be of any type. */
@@ -51,7 +50,7 @@ static const hub_definition_rule OUTPUT_SCHEMA[] = {
     {KEY("type"), REQUIRED(LEGACY), WORD(IS_OBJECT)},
     {KEY("properties"), IN(LEGACY), MAP_OF OBJECT(ANY)},
     {KEY("required"), IN(LEGACY), LIST_OF STRING},
-    {KEY("$schema"), IN(SINCE(2025_11_25)), STRING},
+    {KEY("$schema"), IN(EVERY), STRING},
 };
 
 static const hub_definition_rule HINTS[] = {
@@ -63,7 +62,7 @@ static const hub_definition_rule HINTS[] = {
 };
 
 static const hub_definition_rule EXECUTION[] = {
-    {KEY("taskSupport"), IN(LEGACY), WORD(TASK_SUPPORT)},
+    {KEY("taskSupport"), IN(EVERY), WORD(TASK_SUPPORT)},
 };
 
 static const hub_definition_rule ICON[] = {
@@ -74,7 +73,7 @@ static const hub_definition_rule ICON[] = {
 };
 
 static const hub_definition_rule RESOURCE[] = {
-    {KEY("uri"), REQUIRED(EVERY), STRING},
+    {KEY("uri"), REQUIRED(EVERY), URI},
     {KEY("name"), REQUIRED(EVERY), STRING},
     {KEY("title"), IN(EVERY), STRING},
     {KEY("description"), IN(EVERY), STRING},
@@ -96,7 +95,7 @@ static const hub_definition_rule TEMPLATE[] = {
     {KEY("_meta"), IN(EVERY), OBJECT(ANY)},
 };
 
-/* The schemas allow any text as lastModified; both SDKs demand a date and time. */
+/* The schemas allow any text as lastModified; both SDKs for Node demand a date and time. */
 static const hub_definition_rule ANNOTATIONS[] = {
     {KEY("audience"), IN(EVERY), LIST_OF WORD(ROLE)},
     {KEY("priority"), IN(EVERY), FRACTION},
@@ -114,7 +113,7 @@ static const hub_definition_rule PROMPT[] = {
 
 static const hub_definition_rule ARGUMENT[] = {
     {KEY("name"), REQUIRED(EVERY), STRING},
-    {KEY("title"), IN(SINCE(2025_06_18)), STRING},
+    {KEY("title"), IN(EVERY), STRING},
     {KEY("description"), IN(EVERY), STRING},
     {KEY("required"), IN(EVERY), BOOLEAN},
 };
@@ -137,9 +136,10 @@ const char *const HUB_DEFINITION_WORDS[HUB_DEFINITION_WORD_SETS][HUB_DEFINITION_
 const char *const HUB_DEFINITION_WANTED[HUB_DEFINITION_KINDS] = {
     [HUB_DEFINITION_STRING] = "a string",
     [HUB_DEFINITION_BOOLEAN] = "true or false",
-    [HUB_DEFINITION_INTEGER] = "an integer",
+    [HUB_DEFINITION_INTEGER] = "an integer of 64 bits in digits",
     [HUB_DEFINITION_FRACTION] = "a number from 0 to 1",
     [HUB_DEFINITION_TIME] = "a date and time such as \"2026-07-28T12:00:00Z\"",
+    [HUB_DEFINITION_URI] = "a URI such as \"file:///notes.md\"",
     [HUB_DEFINITION_WORD] = "one of the words",
     [HUB_DEFINITION_OBJECT] = "an object",
 };

@@ -13,9 +13,10 @@
 typedef enum hub_definition_kind {
     HUB_DEFINITION_STRING,
     HUB_DEFINITION_BOOLEAN,
-    HUB_DEFINITION_INTEGER,  /* that a double can hold: 1.0 and 1e2 are integers, too */
+    HUB_DEFINITION_INTEGER,  /* of 64 bits in digits alone: the SDK for Go refuses 1.0 */
     HUB_DEFINITION_FRACTION, /* a number from 0 to 1 */
     HUB_DEFINITION_TIME,     /* a date with a time and a zone (RFC 3339) */
+    HUB_DEFINITION_URI,      /* one with a scheme; see definition_uri.h */
     HUB_DEFINITION_WORD,     /* a string of a few; see words */
     HUB_DEFINITION_OBJECT,   /* see inside */
     HUB_DEFINITION_KINDS

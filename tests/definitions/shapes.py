@@ -149,6 +149,25 @@ OUTPUTS = {
         {"dependencies": {"a": {"type": "foo"}}}, {"not": {"type": "foo"}}, {"additionalProperties": {"type": "foo"}},
     ),
 }
+# What a resource may be called, so that the SDK 1.x for Python (pydantic's AnyUrl) reads the list; and what not.
+URIS = {
+    **dict.fromkeys((
+        "x:", "x:a", "X+1.-:a", "mailto:a b", "x:/a", "x://", "x:///a", "memo://insights", "note://a%20b", "note://{id}/<b> [c]", "x://h:0", "x://h:65535/a",
+        "x://h:?q", "x://u:p@h/a@b", "x://a:b@c@d", "x://[::1]:80/a", "x://*_!'\"`~", "x:///:/", "urn:a:b", "file:a", "file:/a b", "file:///a b.txt",
+        "file:///\u00e9", "file://host/a", "file://C:/a", "file:///C:/a", "file://c|", "FILE:\\\\a\\b", "http://a", "http:a", "HTTPS://a.b:443/?#", "http:///a",
+        "http://127.0.0.1./", "http://[2001:db8::1.2.3.4]?", "http://u@a\\b", "ws:\\a", "http://\u00e9.example/", "http://a1/", "http://1a/", "x://\U0001f600",
+        "x://256.1.1.1", "patchbay:git/file:///README.md", "ui://patchbay.a/b", "data:,",
+    ), True),
+    **dict.fromkeys((
+        "", "a", "notes/a.md", "/etc/hosts", "./a", "//host/a", "?q", "#f", ":a", "1x:a", "-x:a", "x_y:a", "\u00e9:a", "my note", "C",
+        "note://my note", "note://a<b", "note://a>", "note://a^b", "note://a|b", "note://a\\b", "note://[a]", "note://a]", "note://a[b]", "x://user:name", "x://12:30:00",
+        "x://h:65536", "x://:80", "x://u@/a", "x://[::1", "x://[::1]a", "x://[]", "x://[1.2.3.4]", "http:", "http://", "http://?q", "http://:80/", "http://u@/",
+        "http://a b/", "http://a:b/", "http://a:70000", "http://[::g]/", "http://a%/", "http://a^b", "http://a\u007f", "http://256.1.1.1/", "http://1.2.3.4.5/", "http://a.1/",
+        "file://a:80/b", "file://a@b/", "file://a b/c", "file://[a]/", "file://ab|/c",
+    ), False),
+}
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+DIGITS = re.compile(r"-?[0-9]+")
 PAIRS = 4000  # definitions with two changes, chosen with a fixed seed
 
 # zod's iso.datetime({offset: true}), which both SDKs demand of lastModified.
@@ -245,9 +264,21 @@ def is_beyond(value):
     return isinstance(value, (int, float)) and abs(value) >= 2 ** 1024
 
 
+def is_size(value):
+    """Whether the SDK for Go reads it: a whole number of 64 bits without a fraction or an exponent."""
+    text = getattr(value, "text", None) or str(value)
+    return not isinstance(value, bool) and DIGITS.fullmatch(text) is not None and -(2 ** 63) <= int(text) < 2 ** 63
+
+
+def is_uri(value):
+    return isinstance(value, str) and URIS.get(value, SCHEME.match(value) is not None)
+
+
 def by_sdks(revision, kind, definition):
     """Whether the official SDKs keep a list with this definition, whatever the schema of the revision says."""
     if not isinstance(definition, dict):
+        return False
+    if kind == "resources" and not (is_uri(definition.get("uri")) and is_size(definition.get("size", 0))):
         return False
     annotations = definition.get("annotations")
     if kind in ("resources", "templates") and isinstance(annotations, dict) and "lastModified" in annotations:
@@ -256,17 +287,12 @@ def by_sdks(revision, kind, definition):
     if is_beyond(definition):
         return False  # a double is infinite there, which is no number to them
     if revision == MODERN:
-        return True
-    # The SDK 1.x holds all legacy revisions to its one schema, that of 2025-11-25; two members it does not look at.
-    seen = copy.copy(definition)
-    for schema in ("inputSchema", "outputSchema"):
-        if isinstance(seen.get(schema), dict):
-            seen[schema] = {key: value for key, value in seen[schema].items() if key != "$schema"}
-    if isinstance(seen.get("arguments"), list):
-        seen["arguments"] = [{key: value for key, value in argument.items() if key != "title"}
-                             if isinstance(argument, dict) else argument for argument in seen["arguments"]]
+        # The SDK for Python still knows what is not in the revision any more.
+        execution = {"execution": definition["execution"]} if kind == "tools" and "execution" in definition else {}
+        return by_schema("2025-11-25", kind, {**MINIMAL[kind], **execution})
+    # The SDKs hold all legacy revisions to one schema, that of 2025-11-25.
     output = definition.get("outputSchema", {}) if kind == "tools" else {}
-    return by_schema("2025-11-25", kind, seen) and compiles(output, output)
+    return by_schema("2025-11-25", kind, definition) and compiles(output, output)
 
 
 def revisions(kind, definition):
@@ -327,6 +353,13 @@ def shapes(kind):
             definition = {**minimal, "outputSchema": schema}
             assert (LEGACY[-1] in revisions(kind, definition)) == right, definition
             yield (), definition
+    if kind == "resources":
+        for text, right in URIS.items():
+            definition = {**minimal, "uri": text}
+            assert bool(revisions(kind, definition)) == right, definition
+            yield ("uri",), definition
+        for size in (2 ** 63 - 1, -(2 ** 63), 2 ** 63, -(2 ** 63) - 1, Number("-0.0"), Number("7E0")):
+            yield ("size",), {**minimal, "size": size}
     known = list(changes(full))
     for path, value in known:
         yield path, changed(full, path, value)

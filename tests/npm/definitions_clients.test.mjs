@@ -2,7 +2,8 @@
 // Each kind of bad definition costs itself alone (FINDINGS A1): a server sends twelve good tools, resources, templates and
 // prompts with all those between them that no revision allows (../definitions/shapes.py), and the official clients for
 // Node (1.x, 2.x), Python and Go list the twelve through a hub, each in the oldest and the newest revision that it speaks or
-// in two others, so that all revisions are among them; in every one that they speak with PATCHBAY_ROUNDS=all.
+// in two others, so that all revisions are among them; in every one that they speak with PATCHBAY_ROUNDS=all. And what may
+// be listed costs those for Python and Go no list, as definitions.test.mjs holds it for Node.
 
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
@@ -20,6 +21,7 @@ const build = resolve(here, '../../build/clients');
 const run = promisify(execFile);
 
 const PYTHON_CLIENT = 'mcp==2.3.0';
+const OLD_PYTHON_CLIENT = 'mcp==1.30.0';
 const LEGACY = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
 const MODERN = '2026-07-28';
 const EACH = process.env.PATCHBAY_ROUNDS === 'all';
@@ -34,13 +36,15 @@ const GOOD = {
 const folder = makeFolder();
 const names = Array.from({ length: COUNT }, (_, n) => `t${n}`);
 let hub;
+let shapes; // all definitions, one JSON line each
 
 /** The arrays of a server's lists, as texts: what is bad stands between what is good. */
 function lists() {
-    const shapes = spawnSync('/usr/bin/python3', ['-B', join(here, '../definitions/shapes.py')], { encoding: 'utf8', maxBuffer: 1 << 30 });
-    assert.equal(shapes.status, 0, shapes.stderr);
+    const run = spawnSync('/usr/bin/python3', ['-B', join(here, '../definitions/shapes.py')], { encoding: 'utf8', maxBuffer: 1 << 30 });
+    assert.equal(run.status, 0, run.stderr);
+    shapes = run.stdout;
     const bad = { tools: [], resources: [], templates: [], prompts: [] };
-    for (const line of shapes.stdout.trimEnd().split('\n')) {
+    for (const line of shapes.trimEnd().split('\n')) {
         const { kind, definition, valid, without } = JSON.parse(line);
         if (valid.length === 0 && without.length === 0) {
             bad[kind].push(definition);
@@ -91,14 +95,30 @@ test('client 1.x for Node', async () => check([NODE, join(clients, 'list.mjs'), 
 
 test('client 2.x for Node', async () => check([NODE, join(clients, 'list.mjs'), '2'], [...LEGACY, MODERN], ['2025-03-26', MODERN]));
 
-test('client for Python', async () => {
-    const python = join(build, 'python', 'bin', 'python');
+/** A Python that has a client. */
+async function pythonWith(client, name) {
+    const python = join(build, name, 'bin', 'python');
     if (!existsSync(python)) {
-        await run('/usr/bin/python3', ['-m', 'venv', join(build, 'python')]);
+        await run('/usr/bin/python3', ['-m', 'venv', join(build, name)]);
     }
-    await run(python, ['-m', 'pip', 'install', '-q', '--disable-pip-version-check', PYTHON_CLIENT]);
+    await run(python, ['-m', 'pip', 'install', '-q', '--disable-pip-version-check', client]);
+    return python;
+}
+
+/** Each definition that may be listed, alone in a list: no list is thrown away. */
+function keeps(command, ...args) {
+    const reader = spawnSync(command, args, { input: shapes, encoding: 'utf8', maxBuffer: 1 << 30 });
+    assert.equal(reader.status, 0, reader.stderr);
+    assert.deepEqual(reader.stdout.split('\n').slice(0, 5), [''], 'lists are thrown away');
+}
+
+test('client for Python', async () => {
+    const python = await pythonWith(PYTHON_CLIENT, 'python');
+    keeps(python, '-B', join(clients, 'keep.py'));
     await check([python, '-B', join(clients, 'list.py')], [...LEGACY, MODERN], ['2025-06-18', MODERN]);
 });
+
+test('client 1.x for Python', async () => keeps(await pythonWith(OLD_PYTHON_CLIENT, 'python1'), '-B', join(clients, 'keep.py')));
 
 /** Why the Go client cannot be built here, or null. */
 function lacksGo() {
@@ -117,5 +137,6 @@ test('client for Go', async (t) => {
     const lister = join(build, 'go', 'lister');
     // What runs for a moment need not be optimised: that takes a third of the time, of which most is Go's own library's.
     await run('go', ['build', '-gcflags=all=-N -l', '-ldflags=-s -w', '-o', lister, '.'], { cwd: join(clients, 'go') });
+    keeps(lister, 'keep');
     await check([lister], [...LEGACY, MODERN], ['2025-11-25', MODERN]);
 });

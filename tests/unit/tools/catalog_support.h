@@ -27,6 +27,8 @@
     "{\"name\":\"" name "\"," more "\"inputSchema\":{\"type\":\"object\"}}"
 #define TOOL(name)         TOOL_WITH(name, "")
 #define META(name, inside) TOOL_WITH(name, "\"_meta\":{" inside "},")
+#define NEWER(name)        /* 2026-07-28 alone allows such a property */                           \
+    "{\"name\":\"" name "\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"a\":true}}}"
 
 /* Reasons that were reported. */
 typedef struct reports {

@@ -15,12 +15,10 @@ extern size_t __sanitizer_get_current_allocated_bytes(void);
 
 #define SCHEMA "\"inputSchema\":{\"type\":\"object\"}"
 
-/* Which revisions list it: all; the older ones without its outputSchema; up to 2025-06-18; the newest
- * alone. */
+/* Which revisions list it: all; the older ones without its outputSchema; the newest alone. */
 #define GOOD   "{\"name\":\"good\"," SCHEMA "}"
 #define ARRAY  "{\"name\":\"array\"," SCHEMA ",\"outputSchema\":{\"type\":\"array\"}}"
-#define OLD    "{\"name\":\"old\",\"inputSchema\":{\"$schema\":5,\"type\":\"object\"}}"
-#define MODERN "{\"name\":\"modern\"," SCHEMA ",\"execution\":7}"
+#define MODERN NEWER("modern")
 
 static const hub_revision EVERY[] = {HUB_REVISION_2024_11_05, HUB_REVISION_2025_03_26,
                                      HUB_REVISION_2025_06_18, HUB_REVISION_2025_11_25,
@@ -50,16 +48,13 @@ static void test_each_revision(void **state)
 {
     setup s = make_setup(HUB_NAMING_NONE);
     (void)state;
-    (void)add(&s, "up", "[" GOOD "," ARRAY "," OLD "," MODERN "]", false);
+    (void)add(&s, "up", "[" GOOD "," ARRAY "," MODERN "]", false);
     hub_exposure *exposure = build(&s);
-    expect_in(exposure, HUB_REVISION_NONE, ARRAY "," GOOD "," MODERN "," OLD);
+    expect_in(exposure, HUB_REVISION_NONE, ARRAY "," GOOD "," MODERN);
     for (size_t i = 0; i < COUNT; i++) {
         bool is_modern = EVERY[i] == HUB_REVISION_2026_07_28;
         expect_in(exposure, EVERY[i],
-                  is_modern                             ? ARRAY "," GOOD "," MODERN
-                  : EVERY[i] <= HUB_REVISION_2025_06_18 ? "{\"name\":\"array\"," SCHEMA "}," GOOD
-                                                          "," OLD
-                                                        : "{\"name\":\"array\"," SCHEMA "}," GOOD);
+                  is_modern ? ARRAY "," GOOD "," MODERN : "{\"name\":\"array\"," SCHEMA "}," GOOD);
     }
     hub_exposure_destroy(exposure);
     clear(&s);
@@ -216,20 +211,21 @@ static void test_equal_masks(void **state)
     hub_exposure *others[3];
     (void)state;
     (void)add(&s, "up", "[" GOOD "," ARRAY "]", false);
-    (void)add(&s, "too", "[" GOOD "," OLD "]", false);
+    (void)add(&s, "too", "[" GOOD "]", false);
     hub_exposure *exposure = build(&s);
     hub_shown *oldest = in(exposure, HUB_REVISION_2024_11_05);
     assert_ptr_equal(in(exposure, HUB_REVISION_2025_03_26), oldest);
     assert_ptr_equal(in(exposure, HUB_REVISION_2025_06_18), oldest);
-    assert_ptr_not_equal(in(exposure, HUB_REVISION_2025_11_25), oldest);
-    assert_int_equal(in_table(exposure), 4); /* all, <= 2025-06-18, 2025-11-25, 2026-07-28 */
+    assert_ptr_equal(in(exposure, HUB_REVISION_2025_11_25), oldest);
+    assert_ptr_not_equal(in(exposure, HUB_REVISION_2026_07_28), oldest);
+    assert_int_equal(in_table(exposure), 2); /* all and the newest; the older ones */
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(hub_exposure_create(hub_exposure_base(exposure), &s.policies, s.sources,
                                              s.count, NULL, NULL, &others[i], NULL),
                          HUB_OK);
         assert_ptr_equal(in(others[i], HUB_REVISION_2024_11_05), oldest);
     }
-    assert_int_equal(in_table(exposure), 4);
+    assert_int_equal(in_table(exposure), 2);
     hub_shown *kept = hub_shown_ref(oldest);
     hub_str key = HUB_STR("too");
     for (size_t i = 0; i < 3; i++) {
@@ -246,18 +242,15 @@ static void test_equal_masks(void **state)
     clear(&s);
 }
 
-/* What some are shown by their revision is all that others are shown by a rule: one object, of which
- * less is left in other revisions. */
+/* What some are shown by their revision is all that others are shown by a rule: one object. */
 static void test_two_uses(void **state)
 {
     setup s = make_setup(HUB_NAMING_PREFIX);
-    hub_source *source =
-        add(&s, "up",
-            "[{\"name\":\"wild\"," SCHEMA ",\"execution\":7},"
-            "{\"name\":\"tame\",\"annotations\":{\"readOnlyHint\":true}," SCHEMA "},"
-            "{\"name\":\"tame_old\",\"annotations\":{\"readOnlyHint\":true},"
-            "\"inputSchema\":{\"$schema\":5,\"type\":\"object\"}}]",
-            false);
+    hub_source *source = add(
+        &s, "up",
+        "[" NEWER("wild") ","
+                          "{\"name\":\"tame\",\"annotations\":{\"readOnlyHint\":true}," SCHEMA "}]",
+        false);
     hub_policy_rules read_only = {.read_only = true};
     hub_exposure_rules rules = {.policies = {&read_only, NULL}};
     hub_exposure *narrow = NULL;
@@ -268,9 +261,8 @@ static void test_two_uses(void **state)
                      HUB_OK);
     assert_ptr_equal(in(narrow, HUB_REVISION_NONE), in(exposure, HUB_REVISION_2025_06_18));
     assert_ptr_equal(in(narrow, HUB_REVISION_2025_06_18), in(narrow, HUB_REVISION_NONE));
-    assert_int_equal(in(narrow, HUB_REVISION_NONE)->count, 2);
-    assert_int_equal(in(narrow, HUB_REVISION_2025_11_25)->count, 1);
-    assert_ptr_equal(in(narrow, HUB_REVISION_2025_11_25), in(exposure, HUB_REVISION_2025_11_25));
+    assert_int_equal(in(narrow, HUB_REVISION_NONE)->count, 1);
+    assert_ptr_not_equal(in(narrow, HUB_REVISION_NONE), in(exposure, HUB_REVISION_2026_07_28));
     hub_exposure_destroy(exposure);
     assert_int_equal(in(narrow, HUB_REVISION_2025_11_25)->count, 1);
     hub_exposure_destroy(narrow);
@@ -315,12 +307,11 @@ static void test_find(void **state)
     } CASES[] = {
         {"good", HUB_REVISION_2024_11_05, HUB_REVISION_2026_07_28},
         {"array", HUB_REVISION_2024_11_05, HUB_REVISION_2026_07_28},
-        {"old", HUB_REVISION_2024_11_05, HUB_REVISION_2025_06_18},
         {"modern", HUB_REVISION_2026_07_28, HUB_REVISION_2026_07_28},
     };
     setup s = make_setup(HUB_NAMING_NONE);
     (void)state;
-    (void)add(&s, "up", "[" GOOD "," ARRAY "," OLD "," MODERN "]", false);
+    (void)add(&s, "up", "[" GOOD "," ARRAY "," MODERN "]", false);
     hub_exposure *exposure = build(&s);
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         hub_str name = hub_str_of(CASES[i].name);
@@ -346,7 +337,7 @@ static void test_rivals(void **state)
     setup s = make_setup(HUB_NAMING_NONE);
     (void)state;
     (void)add(&s, "a", "[" TOOL("x") "]", false);
-    (void)add(&s, "b", "[" TOOL_WITH("x", "\"execution\":7,") "]", false);
+    (void)add(&s, "b", "[" NEWER("x") "]", false);
     hub_exposure *exposure = build(&s);
     hub_buf text;
     hub_buf_init(&text, 256);
@@ -384,11 +375,10 @@ static void test_serials(void **state)
         bool news_new; /* and 2026-07-28 */
     } CASES[] = {
         {"[" GOOD "," MODERN "]", false, false, true},
-        {"[" GOOD "," MODERN "," OLD "]", true, false, false},
-        {"[" GOOD "," OLD "]", false, false, true},
-        {"[" GOOD "," ARRAY "," OLD "]", true, true, true},
-        {"[" GOOD ",{\"name\":\"array\"," SCHEMA ",\"outputSchema\":{\"type\":\"null\"}}," OLD "]",
-         false, false, true},
+        {"[" GOOD "]", false, false, true},
+        {"[" GOOD "," ARRAY "]", true, true, true},
+        {"[" GOOD ",{\"name\":\"array\"," SCHEMA ",\"outputSchema\":{\"type\":\"null\"}}]", false,
+         false, true},
         {"[" GOOD "]", true, true, true},
     };
     setup s = make_setup(HUB_NAMING_NONE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // List what a server over stdio offers with the official Go client, and print the names as JSON:
-// lister REVISION COMMAND [ARGUMENT…]
+// lister REVISION COMMAND [ARGUMENT…]; or read definitions of stdin: lister keep
 package main
 
 import (
@@ -21,6 +21,10 @@ func check(err error) {
 }
 
 func main() {
+	if os.Args[1] == "keep" {
+		keep()
+		return
+	}
 	ctx := context.Background()
 	client := mcp.NewClient(&mcp.Implementation{Name: "lister", Version: "1"}, nil)
 	transport := &mcp.CommandTransport{Command: exec.Command(os.Args[2], os.Args[3:]...)}

@@ -342,8 +342,8 @@ static void test_shared_long_uri(void **state)
     for (int extra = 0; extra <= 1; extra++) {
         echo a = make_echo();
         echo b = make_echo();
-        (void)snprintf(resources[extra], sizeof resources[0], "[{\"uri\":\"%0*d\",\"name\":\"\"}]",
-                       FITS + extra, 0);
+        (void)snprintf(resources[extra], sizeof resources[0],
+                       "[{\"uri\":\"x:%0*d\",\"name\":\"\"}]", FITS + extra - 2, 0);
         a.puppet.resources = resources[extra];
         b.puppet.resources = resources[extra];
         fixture_init(&fixture);

@@ -266,7 +266,8 @@ static void test_announced(void **state)
 
 #define TOOL_WITH(name, more)                                                                      \
     "{\"name\":\"" name "\"," more "\"inputSchema\":{\"type\":\"object\"}}"
-#define NEWER(name) TOOL_WITH(name, "\"execution\":7,") /* 2026-07-28 alone does not look at it */
+#define NEWER(name) /* 2026-07-28 alone allows such a property */                                  \
+    "{\"name\":\"" name "\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"a\":true}}}"
 
 /* A client hears of a change when the list of its own revision is another one. */
 static void test_revisions(void **state)

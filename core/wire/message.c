@@ -193,10 +193,13 @@ static hub_err check_result(hub_message *message, hub_error *reterr)
     return check_id(message->at[HUB_M_ID], reterr);
 }
 
+/* Clients read a code into 64 bits: that for Go ends its connection over a longer one. */
 static hub_err check_error(hub_message *message, hub_error *reterr)
 {
-    if (!is_integer(message->at[HUB_M_ERROR_CODE])) {
-        return hub_fail(reterr, HUB_EINVAL, "the error has no integer code");
+    int64_t number;
+    hub_str code = message->at[HUB_M_ERROR_CODE];
+    if (!is_integer(code) || !hub_json_to_i64(code, &number)) {
+        return hub_fail(reterr, HUB_EINVAL, "the error has no integer code of 64 bits");
     }
     if (!has(message, HUB_M_ERROR_MESSAGE)) {
         return hub_fail(reterr, HUB_EINVAL, "the error has no message");

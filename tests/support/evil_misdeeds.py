@@ -83,6 +83,7 @@ UNUSABLE = {
     "neither result nor error": (say(lambda q: q.reply(), last=False), ["neither method nor result nor error"]),
     "an error that is text": (say(lambda q: q.reply(error='"oops"'), last=False), ['"error"', "object"]),
     "an error without a code": (say(lambda q: q.reply(error={"message": "x"}), last=False), ["integer code"]),
+    "an error with a code beyond 64 bits": (say(lambda q: q.reply(error={"code": 2 ** 63, "message": "x"}), last=False), ["64 bits"]),
     "an error without a message": (say(lambda q: q.reply(error={"code": 1}), last=False), ["no message"]),
     "its id twice": (say(lambda q: f'{{"jsonrpc":"2.0","id":{q.id},"id":{q.id},"result":{dump(FORGED)}}}', last=False), ["twice"]),
     "its id as a string": (say(with_id(lambda raw: f'"{raw}"'), last=False), ["string"]),

@@ -95,11 +95,11 @@ static void refuse(const definition_checker *checker, uint8_t revisions, const d
     hub_buf_fini(&where);
 }
 
-static bool is_integer(hub_str value)
+static bool is_size(hub_str value)
 {
     int64_t number;
     for (size_t i = 0; i < value.len; i++) {
-        if (strchr(".eE", value.ptr[i]) != NULL) {
+        if (strchr("-.eE", value.ptr[i]) != NULL) {
             return false;
         }
     }
@@ -130,8 +130,8 @@ static bool is_of_kind(const hub_definition_rule *rule, hub_str value)
         return type == HUB_JSON_STRING;
     case HUB_DEFINITION_BOOLEAN:
         return type == HUB_JSON_TRUE || type == HUB_JSON_FALSE;
-    case HUB_DEFINITION_INTEGER:
-        return is_integer(value);
+    case HUB_DEFINITION_SIZE:
+        return is_size(value);
     case HUB_DEFINITION_FRACTION:
         return is_fraction(value);
     case HUB_DEFINITION_TIME:

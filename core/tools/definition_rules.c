@@ -14,7 +14,7 @@
 
 #define STRING         .kind = HUB_DEFINITION_STRING
 #define BOOLEAN        .kind = HUB_DEFINITION_BOOLEAN
-#define INTEGER        .kind = HUB_DEFINITION_INTEGER
+#define SIZE           .kind = HUB_DEFINITION_SIZE
 #define FRACTION       .kind = HUB_DEFINITION_FRACTION
 #define TIME           .kind = HUB_DEFINITION_TIME
 #define URI            .kind = HUB_DEFINITION_URI
@@ -78,7 +78,7 @@ static const hub_definition_rule RESOURCE[] = {
     {KEY("title"), IN(EVERY), STRING},
     {KEY("description"), IN(EVERY), STRING},
     {KEY("mimeType"), IN(EVERY), STRING},
-    {KEY("size"), IN(EVERY), INTEGER},
+    {KEY("size"), IN(EVERY), SIZE},
     {KEY("annotations"), IN(EVERY), OBJECT(ANNOTATIONS)},
     {KEY("icons"), IN(EVERY), LIST_OF OBJECT(ICON)},
     {KEY("_meta"), IN(EVERY), OBJECT(ANY)},
@@ -136,7 +136,7 @@ const char *const HUB_DEFINITION_WORDS[HUB_DEFINITION_WORD_SETS][HUB_DEFINITION_
 const char *const HUB_DEFINITION_WANTED[HUB_DEFINITION_KINDS] = {
     [HUB_DEFINITION_STRING] = "a string",
     [HUB_DEFINITION_BOOLEAN] = "true or false",
-    [HUB_DEFINITION_INTEGER] = "an integer of 64 bits in digits",
+    [HUB_DEFINITION_SIZE] = "a number of bytes in digits",
     [HUB_DEFINITION_FRACTION] = "a number from 0 to 1",
     [HUB_DEFINITION_TIME] = "a date and time such as \"2026-07-28T12:00:00Z\"",
     [HUB_DEFINITION_URI] = "a URI such as \"file:///notes.md\"",

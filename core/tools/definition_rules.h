@@ -13,7 +13,7 @@
 typedef enum hub_definition_kind {
     HUB_DEFINITION_STRING,
     HUB_DEFINITION_BOOLEAN,
-    HUB_DEFINITION_INTEGER,  /* of 64 bits in digits alone: the SDK for Go refuses 1.0 */
+    HUB_DEFINITION_SIZE,     /* below 2^63, in digits alone: SDKs refuse 1.0 (Go) and -1 (Rust) */
     HUB_DEFINITION_FRACTION, /* a number from 0 to 1 */
     HUB_DEFINITION_TIME,     /* a date with a time and a zone (RFC 3339) */
     HUB_DEFINITION_URI,      /* one with a scheme; see definition_uri.h */

@@ -32,11 +32,15 @@ def mask(revisions):
     return sum(1 << (shapes.REVISIONS.index(r) + 1) for r in revisions)
 
 
+def integer(text):
+    return shapes.Number(text) if text == "-0" else int(text)
+
+
 def spellings(text):
     """JSON texts that mean the same, on one line."""
     yield text
     yield escaped(text)
-    yield shapes.dumps(json.loads(text, parse_float=shapes.Number), indent=1).replace("\n", "\t ").replace('": ', '" :\t')
+    yield shapes.dumps(json.loads(text, parse_float=shapes.Number, parse_int=integer), indent=1).replace("\n", "\t ").replace('": ', '" :\t')
 
 
 def cases():

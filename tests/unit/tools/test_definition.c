@@ -69,7 +69,7 @@ static void test_reasons(void **state)
         {HUB_KIND_RESOURCE, "{\"uri\":\"note://my note\",\"name\":\"a\"}",
          "uri must be a URI such as \"file:///notes.md\", found \"note://my note\""},
         {HUB_KIND_RESOURCE, "{\"uri\":\"x:a\",\"name\":\"a\",\"size\":1024.0}",
-         "size must be an integer of 64 bits in digits, found 1024.0"},
+         "size must be a number of bytes in digits, found 1024.0"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {

@@ -297,6 +297,7 @@ int cli_check(cli_options *options)
     if (!options->connect || (found & IS_USABLE) == 0) {
         return status;
     }
+    options->tells_config = true; /* it was told */
     int reached = connect_all(options);
     return status == EXIT_OK ? reached : status;
 }

@@ -67,7 +67,7 @@ typedef struct cli_options {
     bool replace;      /* … or do not */
     bool links_all;    /* modules are linked that no toolset names, too */
     bool refresh;      /* list: the same, as the command line says it */
-    bool tells_config; /* doctor: it says itself what is wrong with the configuration */
+    bool tells_config; /* the command says itself what is wrong with the configuration */
     bool asks_anew;    /* servers are to be asked what they offer, whatever is remembered of them */
     void (*on_step)(const char *what); /* check: see hub_settings; else NULL */
     hub_config_overrides overrides;

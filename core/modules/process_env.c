@@ -138,6 +138,10 @@ hub_err hub_process_env_find_program(const char *const *env, const char *command
     }
     free(program);
     /* Without its value: clients are told, too. */
-    return found ? hub_fail(reterr, HUB_EINVAL, "found in PATH, but not executable")
-                 : hub_fail(reterr, HUB_ENOTFOUND, "not found in PATH: give its whole path");
+    if (found) {
+        return hub_fail(reterr, HUB_EINVAL, "found in PATH, but not executable");
+    }
+    return hub_fail(reterr, HUB_ENOTFOUND, "not found in PATH: %s",
+                    strchr(command, ' ') != NULL ? "its arguments belong in \"args\""
+                                                 : "give its whole path");
 }

@@ -194,6 +194,10 @@ class Modules(Base):
         for url in ("ftp://x", "example.com/mcp"):
             self.check_skipped(f"toolsets:\n  bad:\n    url: {url}\n", "hub.yaml:2", "bad", "url", *schemes)
 
+    def test_an_address_that_only_begins_like_one(self):
+        for url in ("http://127.0.0.1:99999/mcp", "https://[::1/mcp", "ws://a:b/", "http://", "http://a b/"):
+            self.check_skipped(f"toolsets:\n  bad:\n    url: '{url}'\n", "hub.yaml:2", "bad", "url: this is not the address", "65535")
+
     def test_headers_that_are_forwarded(self):
         text = 'toolsets:\n  a: {url: "http://127.0.0.1:1/mcp", forward_headers: [%s]}\n'
         for name in ("'*'", "'X-*'"):
@@ -398,6 +402,9 @@ class Foreign(Base):
         checked = self.cli("check", path)
         self.assertEqual(checked.returncode, CONFIG_ERROR, checked.stderr)
         self.assertSays(checked.stderr, *says, "GITHUB_TOKEN", "${input:key}", "workspaceFolder")
+        connected = self.cli("check", "--connect", path)
+        for part in says:
+            self.assertEqual(connected.stderr.count(part), 1, connected.stderr)
         client = self.modern(files=[path])
         self.assertIn("up__echo", client.own_names())
         client.hub.wait_until(lambda: all(part in client.hub.log for part in says), "all are told")

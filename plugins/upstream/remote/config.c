@@ -120,6 +120,18 @@ static int32_t check_websocket(patchbay_str json, patchbay_error *reterr)
     return PATCHBAY_OK;
 }
 
+/* Without the address, which may hold a password. */
+static const char *why_no_address(const char *url)
+{
+    int begins_well = url != NULL &&
+                      (strncasecmp(url, "http://", 7) == 0 || strncasecmp(url, "https://", 8) == 0);
+    return begins_well
+               ? "url: this is not the address of a server: check its host, its port (1 to 65535), "
+                 "and that no space is in it"
+               : "url: wants an address that begins with http://, https://, ws://, wss:// or "
+                 "unix://";
+}
+
 int32_t remote_config_read(patchbay_str json, remote_config *config, patchbay_error *reterr)
 {
     int32_t result = PATCHBAY_OK;
@@ -139,10 +151,7 @@ int32_t remote_config_read(patchbay_str json, remote_config *config, patchbay_er
         result = read_scheme(json, config);
     }
     if (result == PATCHBAY_EINVAL) {
-        return fail(reterr,
-                    "url: wants an address that begins with http://, https://, ws://, wss:// or "
-                    "unix://",
-                    patchbay_str_make("", 0));
+        return fail(reterr, why_no_address(config->url), patchbay_str_make("", 0));
     }
     if (result != PATCHBAY_OK) {
         return result;

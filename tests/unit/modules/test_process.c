@@ -107,6 +107,8 @@ static void says_why_a_command_cannot_be_started(void **state)
     const refusal failures[] = {
         {"npx", NULL, "PATH=/usr/none:/none", HUB_ENOTFOUND,
          "cannot start \"npx\": not found in PATH: give its whole path"},
+        {"npx -y x", NULL, "PATH=/none", HUB_ENOTFOUND,
+         "cannot start \"npx -y x\": not found in PATH: its arguments belong in \"args\""},
         {"true", NULL, "PATH=", HUB_ENOTFOUND,
          "cannot start \"true\": not found in PATH: give its whole path"},
         {"none", folder, "PATH=.::bin", HUB_ENOTFOUND,

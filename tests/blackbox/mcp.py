@@ -891,16 +891,20 @@ class Recorder:
             lambda: next((e for e in self.events[since:] if e["event"] == name), None), name, timeout
         )
 
-    def sync(self):
-        """Wait until everything that any run has received so far is known here."""
+    def _wait_accepted(self):
+        """Until all runs that have connected so far are known. Connections are accepted in their order: when this one is, all
+        earlier ones are."""
         with self.condition:
             self.commands += 1
             number = self.commands
-        # Connections are accepted in their order: when this one is, all earlier ones are.
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             probe.connect(self.path)
             probe.sendall(json.dumps({"event": "accepted", "id": number}).encode() + b"\n")
             self.wait_until(lambda: self.accepted >= number, "the probe")
+
+    def sync(self):
+        """Wait until everything that any run has received so far is known here."""
+        self._wait_accepted()
         with self.condition:
             alive = list(self.runs)
         for run in alive:
@@ -917,7 +921,11 @@ class Recorder:
     def command(self, **fields):
         """Tell the newest run to do something, and wait until it has."""
         self.wait_until(lambda: self.runs, "a run")
-        self._command(self.runs[-1], fields)
+        self._wait_accepted()
+        with self.condition:
+            newest = self.runs[-1] if self.runs else None
+        if newest is not None:  # it may have ended
+            self._command(newest, fields)
 
     def _command(self, run, fields):
         with self.condition:

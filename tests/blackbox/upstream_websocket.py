@@ -792,7 +792,7 @@ class Configuration(WebSocketTest):
             ({"url": "ws://x", "type": "http"}, "type", "websocket"),
             ({"url": "wss://x", "type": "sse"}, "type", "websocket"),
             ({"url": "ws://x", "forward_headers": ["A"]}, "forward_headers"),
-            ({"url": "ws://"}, "ws://", "wss://"),
+            ({"url": "ws://"}, "url", "check its host"),
             ({"url": "wsx://x"}, "ws://", "wss://"),
             ({"url": "ws://x", "headers": {"Upgrade": "h2c"}}, "Upgrade"),
             ({"url": "ws://x", "headers": {"Sec-WebSocket-Protocol": "a"}}, "Sec-WebSocket-Protocol"),

@@ -19,7 +19,8 @@ class Chains(HubTest):
 
     def write(self, name, **toolsets):
         path = self.home / name
-        path.write_text(json.dumps({"toolsets": {"own": fixture("echo"), **toolsets}}), encoding="utf-8")
+        document = {"limits": {"discover_timeout": "2m", "straggler_timeout": "0s"}, "toolsets": {"own": fixture("echo"), **toolsets}}
+        path.write_text(json.dumps(document), encoding="utf-8")  # lists wait for hubs that start slowly
         return path
 
     def options(self, *files):

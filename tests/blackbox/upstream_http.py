@@ -514,13 +514,14 @@ class Modern(Upstreams):
         upstream = self.modern_server()
         client = self.start(upstream, ModernClient)
         client.names()
+        changes = client.listen(toolsListChanged=True)
         upstream.tools = [self.annotated("echo", {"type": "string"})]
         good = upstream.call
         upstream.on["tools/call"] = lambda x: (
             good(x) if x.header("mcp-param-region") == "here" else x.error(-32020, "Header mismatch", status=400)
         )
         self.assertEqual(client.call("up__echo", {"p": "here"}).code, -32020)
-        upstream.wait("tools/list", 2)
+        client.wait_event(changes)
         client.names()
         client.call("up__echo", {"p": "here"}).result
 

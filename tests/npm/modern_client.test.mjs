@@ -78,11 +78,14 @@ for (const [title, mode, version] of [
 
         test('reads progress', async () => {
             const seen = [];
-            await client.callTool(
-                { name: 'everything__trigger-long-running-operation', arguments: { duration: 1, steps: 4 } },
-                { onprogress: (progress) => seen.push(progress.progress) },
+            const controller = new AbortController();
+            const onprogress = ({ progress }) => seen.push(progress) === 3 && controller.abort(new Error('enough'));
+            const call = client.callTool(
+                { name: 'everything__trigger-long-running-operation', arguments: { duration: 60, steps: 600 } },
+                { signal: controller.signal, onprogress },
             );
-            assert.ok(seen.length >= 2, `${seen}`);
+            await assert.rejects(within(call, 'three steps'), /enough/);
+            assert.deepEqual(seen, [1, 2, 3]);
         });
 
         test('cancels a call', async () => {

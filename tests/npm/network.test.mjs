@@ -120,10 +120,13 @@ describe('every way into one hub', () => {
         test(`${title}: reads progress`, async () => {
             const { client } = clients[n];
             const seen = [];
-            const params = { name: 'everything__trigger-long-running-operation', arguments: { duration: 1, steps: 4 } };
-            const options = { onprogress: (progress) => seen.push(progress.progress) };
-            await (client instanceof ModernClient ? client.callTool(params, options) : client.callTool(params, undefined, options));
-            assert.ok(seen.length >= 2, `${seen}`);
+            const controller = new AbortController();
+            const params = { name: 'everything__trigger-long-running-operation', arguments: { duration: 60, steps: 600 } };
+            const onprogress = ({ progress }) => seen.push(progress) === 3 && controller.abort(new Error('enough'));
+            const options = { signal: controller.signal, onprogress };
+            const call = client instanceof ModernClient ? client.callTool(params, options) : client.callTool(params, undefined, options);
+            await assert.rejects(within(call, 'three steps'), /enough/);
+            assert.deepEqual(seen, [1, 2, 3]);
         });
 
         test(`${title}: cancels a call`, async () => {

@@ -50,9 +50,12 @@ const FEATURES = {
     },
     async progress(peer) {
         const seen = [];
-        const options = { onprogress: ({ progress }) => seen.push(progress) };
-        await peer.call('everything__trigger-long-running-operation', { duration: 0.4, steps: 4 }, options);
-        assert.ok(seen.length >= 2, `${seen}`);
+        const controller = new AbortController();
+        const onprogress = ({ progress }) => seen.push(progress) === 2 && controller.abort('enough');
+        const options = { signal: controller.signal, onprogress };
+        const call = peer.call('everything__trigger-long-running-operation', { duration: 60, steps: 600 }, options);
+        await assert.rejects(within(call, 'two steps'), /enough/);
+        assert.deepEqual(seen, [1, 2]);
     },
     async cancelling(peer) {
         const controller = new AbortController();

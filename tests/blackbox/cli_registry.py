@@ -7,7 +7,6 @@ import os
 import pty
 import subprocess
 import threading
-import time
 import urllib.parse
 
 from mcp import HubTest, hub_environment, main
@@ -345,11 +344,9 @@ class FromTheRegistry(HubTest):
 
         self.handler.do_GET = drip
         self.addCleanup(gone.set)
-        began = time.monotonic()
         done = self.cli("search", "x", "--registry", self.url, modules=False)
         self.assertEqual(done.returncode, UNREACHABLE, done.stderr)
         self.assertSays(done.stderr, self.url)
-        self.assertLess(time.monotonic() - began, 30)
 
     def test_at_a_terminal(self):
         """A secret that is needed is asked for and not shown; the question wants a yes."""

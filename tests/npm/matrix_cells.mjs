@@ -92,7 +92,7 @@ export async function closeAll(all) {
     assert.deepEqual(seen, [...all.keys()].map((name) => ({ name, errors: [], noise: [] })));
 }
 
-/** `connect` may return who is to be closed when the clients are; `features` are what is tried. */
+/** `connect` may return the hubs, to be closed after the clients, with a client at each: its `watchers`; `features` are what is tried. */
 export function column(name, { title = `server: ${name}`, clients = CLIENTS, features = ALL, connect = connectAll, skip = false } = {}) {
     const { era, isTold = true, start } = UPSTREAMS[name];
     describe(title, { skip }, () => {
@@ -123,7 +123,8 @@ export function column(name, { title = `server: ${name}`, clients = CLIENTS, fea
                             .filter((one) => one.url === url && one.peer !== peer)
                             .map((one) => one.peer);
                         const key = `${client}_${feature}`.replaceAll(/\W+/g, '_');
-                        return (no?.test ?? run)({ peer, others, upstream: era, key, isTold, tool: (tool) => `fixture__${tool}` });
+                        const { watchers = [] } = hubs ?? {};
+                        return (no?.test ?? run)({ peer, others, hubs: watchers, upstream: era, key, isTold, tool: (tool) => `fixture__${tool}` });
                     });
                 }
             });

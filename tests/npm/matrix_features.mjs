@@ -2,6 +2,7 @@
 // What is tried in each cell of the matrix: name -> test. A cell has
 //   peer      the client (matrix_clients.mjs), connected to the hub, with others beside it
 //   others    those others
+//   hubs      a client at each of the hubs, where they are many: what one has learned, another may learn later
 //   upstream  the era of the server behind the hub (fixtures/content.mjs says what it offers)
 //   key       text that no other cell uses, fit for names
 //   isTold    whether the server says for which call it asks something
@@ -95,12 +96,14 @@ async function cancel({ peer, tool, key }) {
 }
 
 /** Have the server add to a list, and wait to be told and to see it. */
-async function changed({ peer, tool, key }, kind, isThere) {
+async function changed({ peer, hubs, tool, key }, kind, isThere) {
     const name = `new_${kind}_${key}`;
     assert.equal(await peer.text(tool('change'), { kind, name }), 'changed');
-    do {
-        await peer.told(kind); // perhaps of a change before this one
-    } while (!(await peer.list(kind)).some((one) => isThere(one, name)));
+    for (const one of [peer, ...hubs]) {
+        do {
+            await one.told(kind); // perhaps of a change before this one
+        } while (!(await one.list(kind)).some((item) => isThere(item, name)));
+    }
 }
 
 async function toolsChanged(cell) {

@@ -13,18 +13,20 @@ const { 'resources: one subscription for many clients': ofOneHub, ...features } 
 
 async function connect(all, toolsets) {
     const replicas = await startReplicas(toolsets);
+    const watchers = [];
     for (const url of replicas.each) {
         const peer = new Peer({}); // what the server can do is known to each from now on
+        watchers.push(peer);
         await peer.connect(open(url));
         await peer.list('tools');
-        await peer.close();
     }
     for (const [name, { Peer, open }] of Object.entries(clients)) {
         const entry = { peer: new Peer({}), noise: [], url: replicas.url };
         all.set(name, entry);
         await entry.peer.connect(open(replicas.url));
     }
-    return replicas;
+    const close = () => Promise.all(watchers.map((peer) => peer.close())).finally(() => replicas.close());
+    return { watchers, close };
 }
 
 for (const server of ['legacy HTTP', 'modern HTTP']) {

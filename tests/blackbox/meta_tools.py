@@ -488,8 +488,16 @@ class Changes(HubTest):
 
     def test_no_notification_when_nothing_changed(self):
         client = self.legacy(toolsets={"alpha": fixture("set_tools"), "beta": fixture("one")})
+        same = {"tools": [tool("set_tools")]}
         since = client.hub.mark
-        client.call("alpha__set_tools", {"tools": [tool("set_tools")]}).result
+        client.call("alpha__set_tools", same).result
+        client.wait_list_changed(since)
+        client.barrier()
+        since, changes = client.hub.mark, client.hub.log.count("tools.changed")
+        client.call("alpha__set_tools", same).result
+        client.barrier()
+        self.assertEqual(client.list_changes(since), 0)
+        self.assertEqual(client.hub.log.count("tools.changed"), changes)
         client.call("disable_toolset", {"toolset": "beta"})  # this one is announced, and only this one
         client.wait_list_changed(since)
         client.barrier()

@@ -21,7 +21,7 @@
 
 #define UPSTREAM_STOP_GRACE_MS 2000       /* between closing stdin, SIGTERM and SIGKILL */
 #define UPSTREAM_HEALTH_MS     30000      /* of silence, before the server is asked for a sign */
-#define UPSTREAM_LAST_WORDS_MS 500        /* for the end of the output of a process that exited */
+#define UPSTREAM_LAST_WORDS_MS 1000       /* for the end of the output of a process that exited */
 #define UPSTREAM_STDERR_LINES  3          /* of the last ones, in the reason for its end */
 #define UPSTREAM_MESSAGE_BYTES (1u << 30) /* the hub bounds it: limits.upstream_message */
 

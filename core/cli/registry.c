@@ -70,6 +70,7 @@ typedef struct searching {
     cli_columns columns;
     hub_buf json;
     size_t count;
+    bool has_more; /* than it was asked for */
 } searching;
 
 /* What kinds of it there are: "npm, oci". */
@@ -158,7 +159,7 @@ static int search(searching *all, const char *text)
             return EXIT_OK;
         }
     }
-    cli_complain("there are more: say more of the name");
+    all->has_more = true;
     return EXIT_OK;
 }
 
@@ -179,8 +180,11 @@ int cli_search(cli_options *options)
         cli_print_json(hub_buf_str(&all.json));
     } else if (status == EXIT_OK && all.count > 0) {
         cli_columns_print(&all.columns);
-    } else if (status == EXIT_OK) {
+    } else if (status == EXIT_OK && !all.has_more) {
         cli_complain("the registry has no server with \"%s\" in its name", options->arguments[0]);
+    }
+    if (all.has_more) {
+        cli_complain("there are more: say more of the name");
     }
     cli_columns_fini(&all.columns);
     hub_buf_fini(&all.json);

@@ -202,13 +202,30 @@ static hub_err replace(const char *path, hub_str content, hub_error *reterr)
     return err;
 }
 
-hub_err hub_file_replace_private(const char *path, hub_str content, hub_error *reterr)
+/* Where the file of this name is, or will be: release with free. A link that leads nowhere is the
+ * user's, too: nothing takes its place. */
+static hub_err follow(const char *path, char **ret_target, hub_error *reterr)
 {
+    struct stat there;
     char *target = realpath(path, NULL);
     if (target == NULL && errno != ENOENT) {
         return fail_errno(path, reterr);
     }
-    hub_err err = replace(target != NULL ? target : path, content, reterr);
+    if (target == NULL && lstat(path, &there) == 0) {
+        return hub_fail(reterr, HUB_ENOTFOUND, "%s: it is a link to a file that is not there",
+                        path);
+    }
+    *ret_target = target != NULL ? target : hub_str_dup(hub_str_of(path));
+    return *ret_target != NULL ? HUB_OK : hub_fail(reterr, HUB_ENOMEM, "%s: out of memory", path);
+}
+
+hub_err hub_file_replace_private(const char *path, hub_str content, hub_error *reterr)
+{
+    char *target = NULL;
+    hub_err err = follow(path, &target, reterr);
+    if (err == HUB_OK) {
+        err = replace(target, content, reterr);
+    }
     free(target);
     return err;
 }
@@ -331,16 +348,15 @@ static hub_err replace_checked(const char *target, const hub_file_change *change
 
 hub_err hub_file_replace(const char *path, const hub_file_change *change, hub_error *reterr)
 {
-    char *real = realpath(path, NULL);
-    if (real == NULL && errno != ENOENT) {
-        return fail_errno(path, reterr);
+    char *target = NULL;
+    hub_err err = follow(path, &target, reterr);
+    if (err != HUB_OK) {
+        return err;
     }
-    const char *target = real != NULL ? real : path;
     const char *slash = strrchr(target, '/');
     const char *base = slash != NULL ? slash + 1 : target;
     const char *dot = strrchr(base, '.');
     char *temporary = NULL;
-    hub_err err;
     if (asprintf(&temporary, "%.*s.patchbay-XXXXXX%s", (int)(base - target), target,
                  dot != NULL ? dot : "") < 0) {
         err = hub_fail(reterr, HUB_ENOMEM, "%s: out of memory", path);
@@ -348,7 +364,7 @@ hub_err hub_file_replace(const char *path, const hub_file_change *change, hub_er
         err = replace_checked(target, change, temporary, reterr);
         free(temporary);
     }
-    free(real);
+    free(target);
     return err;
 }
 

@@ -34,7 +34,7 @@ HUB_MUST_CHECK hub_err hub_file_read_private(const char *path, hub_buf *out, hub
 
 /* Replace `path` at once by a file with this content that only this user can read (0600); what is
  * there stays when anything fails. A link is followed.
- * errors:  HUB_ENOTFOUND (no such folder), HUB_ESYSTEM, HUB_ENOMEM; the text begins with `path` */
+ * errors:  HUB_ENOTFOUND (no such folder; a link that leads nowhere), HUB_ESYSTEM, HUB_ENOMEM; the text begins with `path` */
 HUB_MUST_CHECK hub_err hub_file_replace_private(const char *path, hub_str content,
                                                 hub_error *reterr);
 
@@ -52,7 +52,7 @@ typedef struct hub_file_change {
 /* Replace `path` at once; owner and mode stay, a link is followed. A new file is the user's alone
  * (0600). What is there stays when anything fails.
  * errors:  those of `check`, HUB_ECONFLICT (somebody else has changed it since), HUB_ENOTFOUND (no
- *          such folder), HUB_ESYSTEM, HUB_ENOMEM; the text begins with `path` */
+ *          such folder; a link that leads nowhere), HUB_ESYSTEM, HUB_ENOMEM; the text begins with `path` */
 HUB_MUST_CHECK hub_err hub_file_replace(const char *path, const hub_file_change *change,
                                         hub_error *reterr);
 

@@ -3,8 +3,9 @@
 
 import json
 import os
+import subprocess
 
-from mcp import HubTest, main
+from mcp import TIMEOUT, HubTest, hub_binary, hub_environment, main
 from client_files import FILES
 
 OK, USAGE, CONFIG = 0, 2, 3
@@ -260,6 +261,30 @@ class Programs(HubTest):
                 self.assertEqual(file.read_bytes(), before)
                 self.assertEqual([n for n in os.listdir(file.parent) if "before-patchbay" in n], [])
                 self.run_on("connect", client, "--remove", code=CONFIG)
+
+    def test_links(self):
+        """A link that leads nowhere stays, and nothing takes its place."""
+        self.manifest.write_text('{"toolsets": {}}')
+        link = self.home / ".cursor/mcp.json"
+        link.parent.mkdir()
+        link.symlink_to(self.home / "gone.json")
+        self.assertIn("a link to a file that is not there", self.run_on("connect", "cursor", code=CONFIG).stderr)
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(os.listdir(link.parent), ["mcp.json"])
+
+    def test_a_full_disk(self):
+        """Nothing is changed, and the copy that was made before is gone again."""
+        self.manifest.write_text('{"toolsets": {}}')
+        file = self.put("cursor")
+        file.write_text("{}")
+        # The copy fits into 64 bytes, and the new file does not.
+        command = ["prlimit", "--fsize=64", hub_binary(), "connect", "cursor", "--config", self.manifest]
+        done = subprocess.run(command, cwd=self.home, env=hub_environment(self.home, {}), restore_signals=False,  # SIGXFSZ stays ignored
+                              capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        self.assertEqual(done.returncode, CONFIG, done.stderr)
+        self.assertSays(done.stderr, str(file), "file too large")
+        self.assertEqual(os.listdir(file.parent), ["mcp.json"])
+        self.assertEqual(file.read_text(), "{}")
 
     def test_undo_wants_no_manifest(self):
         """What is brought back does not depend on what the hub would write now; no file is no file again."""

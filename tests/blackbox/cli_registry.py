@@ -312,6 +312,16 @@ class FromTheRegistry(HubTest):
         self.assertIn("deleted", self.add("io.github.example/gone", "--yes", code=CONFIG).stderr)
         self.assertEqual(json.loads(self.cli("search", "gone", "--registry", self.url, "--json", modules=False).stdout), [])
 
+    def test_more_than_is_read(self):
+        """Nobody is told that there is no server while there are pages that were not read."""
+        for status in ("active", "deleted"):
+            with self.subTest(status=status):
+                self.handler.servers = [{"name": f"x.y/z{i}", "description": "d", "version": "1.0.0"} for i in range(100)]
+                self.handler.wrap = lambda handler, server, status=status: {"server": server, "_meta": {META: {"status": status}}}
+                done = self.cli("search", "x.y", "--registry", self.url, modules=False)
+                self.assertEqual(done.stderr.splitlines(), ["patchbay: there are more: say more of the name"])
+                self.assertEqual(bool(done.stdout), status == "active")
+
     def test_answers_are_bounded(self):
         """4 MiB of an answer are read, and no byte more."""
         for size, code in ((4 * 1024 * 1024, OK), (4 * 1024 * 1024 + 1, UNREACHABLE)):

@@ -57,6 +57,14 @@ async function ask(path, token, method = 'GET', body = undefined) {
     return answer.json();
 }
 
+/** Wait until the call of a tool is in the audit: it is written by a thread of its own, after the answer. */
+async function recorded(name) {
+    const deadline = Date.now() + 120_000;
+    while (!(await ask('/audit', admin)).records.some((one) => one.name === name)) {
+        assert.ok(Date.now() < deadline, `${name} is not recorded`);
+    }
+}
+
 before(async () => {
     admin = newToken('boss', '--scopes', 'admin');
     guest = newToken('guest');
@@ -183,6 +191,7 @@ for (const [name, size, scheme] of SIZES) {
             await page.getByRole('table', { name: 'Limits' }).waitFor();
             await check(page);
             await ask('/call', admin, 'POST', { name: 'time__now' });
+            await recorded('now');
             await view(page, 'Audit');
             await page.getByRole('table', { name: 'Records' }).getByText('time:now').first().waitFor();
             await check(page);

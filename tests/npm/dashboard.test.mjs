@@ -14,7 +14,7 @@ import { SignJWT, exportJWK, generateKeyPair } from 'jose';
 
 import { NAMES } from './fixtures/hostile_server.mjs';
 import { SIZES, beClient, check, launch, logIn as logInAt, open as openPage, picture, view } from './dashboard_browser.mjs';
-import { HUB, NODE, PLUGINS, makeFolder, serve } from './support.mjs';
+import { HUB, NODE, PATIENT, PLUGINS, makeFolder, serve } from './support.mjs';
 
 const HOSTILE = fileURLToPath(new URL('fixtures/hostile_server.mjs', import.meta.url));
 
@@ -34,7 +34,7 @@ function manifest() {
         names: { command: NODE, args: [HOSTILE, 'names'] },
     };
     const access = { default: 'deny', rules: [{ who: { scopes: ['admin'] }, then: 'allow' }, { tools: { match: ['time:now'] }, then: 'allow' }] };
-    writeFileSync(path, JSON.stringify({ hub: { remember: 'none' }, listen: [{ http: '127.0.0.1:0', ui: true }], auth: { tokens: tokenFile, issuers: [{ issuer: people.issuer, audiences: ['people'] }] }, toolsets, access }));
+    writeFileSync(path, JSON.stringify({ hub: { remember: 'none' }, listen: [{ http: '127.0.0.1:0', ui: true }], auth: { tokens: tokenFile, issuers: [{ issuer: people.issuer, audiences: ['people'] }] }, toolsets, access, limits: PATIENT }));
     return path;
 }
 

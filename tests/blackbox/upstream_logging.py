@@ -49,9 +49,9 @@ class LegacyServer(Upstream):
         client.names()
         client.request("logging/setLevel", {"level": "debug"}).result
         recorder.wait_request("logging/setLevel")
+        mark = recorder.mark  # it may come back by itself
         client.call("up__die").tool_error
         recorder.wait_gone()
-        mark = recorder.mark
         client.call("up__echo").result
         line = json.loads(recorder.wait_request("logging/setLevel", mark))
         self.assertEqual(line["params"], {"level": "debug"})

@@ -59,8 +59,8 @@ class Base(HttpTest):
     def prometheus(self, server):
         """Debian's, reading the hub's metrics each second. Returns a function that asks it for the values of an expression."""
         reserved = reserve()
+        self.addCleanup(reserved.close)
         port = port_of(reserved)
-        reserved.close()
         config = self.home / "prometheus.yml"
         config.write_text(json.dumps({
             "global": {"scrape_interval": "1s"},

@@ -46,8 +46,8 @@ def in_between(test, program):
     from ports import port_of, reserve
 
     reserved = reserve()
+    test.addCleanup(reserved.close)
     port = port_of(reserved)
-    reserved.close()
     config = test.home / "otelcol.yaml"
     config.write_text(json.dumps({
         "receivers": {"otlp": {"protocols": {"http": {"endpoint": f"127.0.0.1:{port}"}}}},

@@ -28,7 +28,6 @@ import random
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -40,6 +39,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 
 from http_upstream import HttpUpstream  # noqa: E402
+from ports import port_of, reserve  # noqa: E402
 
 META = "io.modelcontextprotocol/"
 REPLICAS = 3
@@ -65,17 +65,12 @@ backend back
 """
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class Replica:
     def __init__(self, folder, number, manifest):
         self.home = folder / f"hub{number}"
         self.home.mkdir()
-        self.port, self.peer_port = free_port(), free_port()
+        self.reserved = reserve(), reserve()  # nobody else is given them while it is not there
+        self.port, self.peer_port = map(port_of, self.reserved)
         manifest = {**manifest, "listen": [{"http": f"127.0.0.1:{self.port}"}]}
         manifest["replicas"] = {**manifest["replicas"], "listen": f"127.0.0.1:{self.peer_port}"}
         (self.home / "patchbay.json").write_text(json.dumps(manifest), encoding="utf-8")
@@ -249,12 +244,11 @@ class Accidents:
         self.note(*self.random.choice([one for one in all_of_them if self.only in one[0]]))
 
 
-def start_haproxy(folder, replicas):
-    port = free_port()
+def start_haproxy(folder, port, replicas):
     servers = "\n".join(f"    server hub{i} 127.0.0.1:{replica.port}" for i, replica in enumerate(replicas))
     path = folder / "haproxy.cfg"
     path.write_text(HAPROXY.format(port=port, servers=servers), encoding="utf-8")
-    return port, subprocess.Popen(["haproxy", "-W", "-db", "-f", str(path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(["haproxy", "-W", "-db", "-f", str(path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def start_server():
@@ -338,7 +332,9 @@ def main():
             manifest["toolsets"]["net"] = {"url": server.url}
             manifest["hub"]["cache"] = False  # as on machines of their own
         replicas = [Replica(folder, number, manifest) for number in range(REPLICAS)]
-        port, balancer = start_haproxy(folder, replicas)
+        reserved = reserve()
+        port = port_of(reserved)
+        balancer = start_haproxy(folder, port, replicas)
         time.sleep(1)
         over = threading.Event()
         clients = [Client(number, port, token, number % 2 == 1, over, list(manifest["toolsets"])) for number, token in enumerate(tokens)]

@@ -12,12 +12,12 @@ hub has said that it listens, after a login that it has the token, after a revoc
 import contextlib
 import os
 import re
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 from mcp import MARKER, SUPPORT, TIMEOUT, HubTest, hub_binary, hub_environment, main, processes
+from ports import port_of, reserve
 
 sys.path.insert(0, str(SUPPORT))
 
@@ -111,8 +111,9 @@ class Typed(HubTest):
         """The text with ports that are free."""
         taken = {}
         for port in dict.fromkeys(PORT.findall(text)):
-            with socket.create_server(("127.0.0.1", 0)) as free:
-                taken[port] = str(free.getsockname()[1])
+            reserved = reserve()
+            self.addCleanup(reserved.close)
+            taken[port] = str(port_of(reserved))
         return PORT.sub(lambda found: taken[found.group()], text)
 
     def at_server(self, text):

@@ -14,9 +14,10 @@ from mcp import HubTest, hub_binary, main, module_folder
 from valkey import PROGRAM
 
 SOAK = Path(__file__).resolve().parent.parent / "soak/replicas.py"
-# With this seed the store is lost, and replicas are killed and rolled. What fails within so many seconds of an
-# accident may: how fast the replicas are themselves again is for longer runs, on machines that do nothing else.
-WORDS = ["--minutes", "0.15", "--seed", "1211", "--clients", "4", "--grace", "5"]
+# By this seed the first three are that the store is lost, and that replicas are killed and rolled. What fails within so
+# many seconds of an accident may: how fast the replicas are themselves again is for longer runs, on machines that do
+# nothing else.
+WORDS = ["--minutes", "0.15", "--accidents", "3", "--seed", "1211", "--clients", "4", "--grace", "5"]
 
 
 @unittest.skipUnless(PROGRAM and shutil.which("haproxy"), "there is no store, or no haproxy")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Three replicas with one store behind haproxy, round robin without stickiness, while all of them have accidents.
 
-    tests/soak/replicas.py [--minutes N | --hours N] [--seed N] [--clients N] [--only WORD] [--catalogs]
+    tests/soak/replicas.py [--minutes N | --hours N] [--accidents N] [--seed N] [--clients N] [--only WORD] [--catalogs]
 
 Replicas are killed, stopped for a while, and rolled (SIGTERM, and started again); the store is killed and comes back empty,
 or stands still; the balancer is reloaded. Meanwhile clients of both eras, each a principal of its own, call a tool that says
@@ -306,6 +306,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=1)
     parser.add_argument("--hours", type=float, default=0)
+    parser.add_argument("--accidents", type=int, default=0, help="go on until there were so many, however long they take")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--grace", type=float, default=2)
@@ -343,7 +344,7 @@ def main():
         accidents.all.append((began, began + 1, "the start"))
         for client in clients:
             client.start()
-        while time.monotonic() - began < options.minutes * 60:
+        while time.monotonic() - began < options.minutes * 60 or len(accidents.all) <= options.accidents:
             time.sleep(accidents.random.uniform(1, 4))
             accidents.next()
         time.sleep(options.grace + 3)

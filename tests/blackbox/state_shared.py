@@ -295,11 +295,17 @@ class Limits(Shared):
                 self.assertEqual(answer.error["data"]["limit"], self.LIMIT)
         return sum("error" not in answer.data for answer in answers)
 
+    def assertExact(self, admitted, least, began, servers):
+        """But for hubs whose store did not answer within its 250 ms, as on a machine that is busy: to them it is gone, and each
+        has its share beside."""
+        lost = sum(server.hub.log.count("state.unavailable") for server in servers)
+        self.assertGreaterEqual(admitted, least)
+        self.assertLessEqual(admitted, 41 + time.monotonic() - began + 20 * lost)
+
     def test_they_are_exact(self):
         began = time.monotonic()
-        admitted = self.admitted(self.pair())
-        self.assertGreaterEqual(admitted, 40)
-        self.assertLessEqual(admitted, 41 + time.monotonic() - began)
+        servers = self.pair()
+        self.assertExact(self.admitted(servers), 40, began, servers)
 
     def test_without_the_store_each_has_its_share(self):
         servers = self.pair()
@@ -335,8 +341,7 @@ class LimitsOfPrincipals(Limits):
         began = time.monotonic()
         answers = [sessions[i % 2].call(ALPHA).message for i in range(40)]
         admitted = sum("error" not in answer.data for answer in answers) + self.admitted(servers, 20)
-        self.assertGreaterEqual(admitted, 39)  # one of the other requests, perhaps
-        self.assertLessEqual(admitted, 41 + time.monotonic() - began)
+        self.assertExact(admitted, 39, began, servers)  # one of the other requests, perhaps
 
 
 class LimitsOfClients(Limits):

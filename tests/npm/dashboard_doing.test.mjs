@@ -145,6 +145,7 @@ for (const [name, size, scheme] of SIZES) {
         test('read the rule that decides', async () => {
             const { page, done } = await visit('Tools');
             await page.getByLabel('Words').fill(`shop-${name} order`);
+            await page.getByRole('link', { name: 'time:now' }).waitFor({ state: 'detached' }); // another list is about to come
             await page.getByRole('link', { name: `shop-${name}:order` }).click();
             await page.getByRole('heading', { name: 'The rule that decides' }).waitFor();
             await page.getByText('allow', { exact: true }).waitFor();

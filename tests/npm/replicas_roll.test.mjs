@@ -37,7 +37,7 @@ describe('a roll of three replicas', { skip: missing }, () => {
         let isOver = false;
         let count = 0;
         const callers = peers.map(async (peer, i) => {
-            while (!isOver) {
+            while (!isOver || count <= 10 * peers.length) {
                 const message = `${i}:${(count += 1)}`;
                 assert.equal(await peer.text('everything__echo', { message }), `Echo: ${message}`);
             }

@@ -133,7 +133,7 @@ async function show() {
   }
   showHeader(view.name);
   await fill(view, key, new URLSearchParams(query ?? ""), signal, true);
-  if (view.refreshes) {
+  if (view.refreshes && !signal.aborted) {
     const timer = setInterval(() => (isInUse() ? null : fill(view, key, new URLSearchParams(query ?? ""), signal, false)), REFRESH_MS);
     signal.addEventListener("abort", () => clearInterval(timer));
   }

@@ -265,9 +265,10 @@
 /* How long a process waits for another one that is writing to the store. */
 #define HUB_LIMIT_STATE_BUSY_MS 5000
 
-/* A shared store. How long it may take to be reached, names looked up included; to answer a command,
- * and one of `patchbay state`, which goes through all records; how soon it is tried again after it
- * failed, at first and at most; how often a hub that follows it looks whether it missed a change. */
+/* A shared store. How long it may take to be reached, from the look-up of its name to its greeting;
+ * to answer a command, and one of `patchbay state`, which goes through all records; how soon it is
+ * tried again after it failed, at first and at most; how often a hub that follows it looks whether
+ * it missed a change. */
 #define HUB_LIMIT_STATE_CONNECT_MS     1000
 #define HUB_LIMIT_STATE_COMMAND_MS     250
 #define HUB_LIMIT_STATE_ADMIN_MS       30000

@@ -189,8 +189,7 @@ static void on_connect(const redisAsyncContext *redis, int status)
                                       .on_greeted = on_greeted,
                                       .on_message = on_message,
                                       .ctx = link};
-    link->state = LINK_GREETING;
-    start_timer(link, HUB_LIMIT_STATE_COMMAND_MS);
+    link->state = LINK_GREETING; /* the time to connect is for both */
     (void)valkey_greet(
         &greeting); /* else the timer ends it: hiredis goes on with the context here */
 }

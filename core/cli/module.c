@@ -80,14 +80,14 @@ static int print_lists(cli_local *local)
 }
 
 /* Make an instance, and say what it offers. A proxy's tools are its server's: `list` asks that. */
-static int print_offers(cli_local *local, const cli_one_module *one, bool is_given)
+static int print_offers(cli_local *local, const cli_one_module *one, bool is_told)
 {
     hub_error why = {.code = HUB_OK};
     hub_err err = cli_one_module_activate(one, cli_local_hub(local), &why);
     if (err == HUB_OK) {
         return print_lists(local);
     }
-    if (is_given) {
+    if (is_told) {
         cli_complain("%s", why.text);
         return EXIT_CONFIG;
     }
@@ -102,8 +102,9 @@ static int inspect_in(cli_local *local, const cli_one_module *one, bool is_given
     const hub_module *module =
         hub_resolver_find(hub_orchestrator_resolver(cli_local_hub(local)), hub_str_of(one->name));
     print_module(module);
+    bool is_told = is_given || module->table->config_schema_json == NULL; /* it takes none */
     return (module->table->flags & PATCHBAY_PLUGIN_PROXY) != 0 ? EXIT_OK
-                                                               : print_offers(local, one, is_given);
+                                                               : print_offers(local, one, is_told);
 }
 
 /* Of a file that is there. */

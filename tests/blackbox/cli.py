@@ -475,6 +475,20 @@ class Module(HubTest):
         self.assertEqual(done.returncode, OK)
         self.assertSays(done.stderr, 'tool \\"bad\\" is left out', "/required")
 
+    def test_inspect_what_cannot_start_and_takes_no_configuration(self):
+        """No configuration would help, so none is asked for."""
+        source = self.home / "lame.c"
+        source.write_text(
+            "#include <patchbay/toolset.h>\n"
+            'static const patchbay_tool tools[] = {{.name = "walk"}};\n'
+            'PATCHBAY_TOOLSET("lame", "1.0.0", "Has a tool without a handler.", tools)\n'
+        )
+        done = self.cli("module", "inspect", compile_plugin(self.home, "lame", source=source), modules=False)
+        self.assertEqual(done.returncode, CONFIG, done.stderr)
+        self.assertSays(done.stderr, 'tool "walk" has no handler')
+        self.assertSays(done.stdout, "takes none")
+        self.assertNotIn("not known without", done.stdout)
+
     def test_inspect_what_needs_a_configuration(self):
         command = f"{module_folder()}/command.so"
         done = self.cli("module", "inspect", command, modules=False)

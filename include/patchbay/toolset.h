@@ -164,6 +164,14 @@ static inline int32_t patchbay_set_list_(patchbay_toolset *toolset, uint32_t kin
     return result;
 }
 
+/* Say that an entry of a table lacks something: "resource number 2 has no name". */
+static inline const char *patchbay_lacks_(char *text, size_t size, const char *entry, size_t index,
+                                          const char *what)
+{
+    (void)snprintf(text, size, "%s number %lu has no %s", entry, (unsigned long)index + 1, what);
+    return text;
+}
+
 static inline void patchbay_put_resources_(patchbay_toolset *toolset,
                                            const patchbay_resource *resources, size_t count)
 {
@@ -181,6 +189,7 @@ static inline int32_t patchbay_set_resources(patchbay_toolset *toolset,
     const patchbay_resource *old = toolset->resources;
     size_t old_count = toolset->resource_count;
     const char *problem = NULL;
+    char text[64];
     patchbay_out list;
     memset(&list, 0, sizeof list);
     patchbay_out_text(&list, "[");
@@ -188,8 +197,12 @@ static inline int32_t patchbay_set_resources(patchbay_toolset *toolset,
         const patchbay_resource *entry = &resources[i];
         patchbay_out_text(&list, i > 0 ? "," : "");
         patchbay_resource_json_(&list, entry);
-        if (entry->uri == NULL || entry->name == NULL || entry->handler == NULL) {
-            problem = "a resource has no URI, no name or no handler";
+        const char *lack = entry->uri == NULL       ? "uri"
+                           : entry->name == NULL    ? "name"
+                           : entry->handler == NULL ? "handler"
+                                                    : NULL;
+        if (problem == NULL && lack != NULL) {
+            problem = patchbay_lacks_(text, sizeof text, "resource", i, lack);
         }
     }
     if (problem == NULL) {
@@ -220,6 +233,7 @@ static inline int32_t patchbay_set_templates(patchbay_toolset *toolset,
     const patchbay_resource_template *old = toolset->templates;
     size_t old_count = toolset->template_count;
     const char *problem = NULL;
+    char text[PATCHBAY_REFUSAL_BYTES];
     patchbay_out list;
     memset(&list, 0, sizeof list);
     patchbay_out_text(&list, "[");
@@ -227,10 +241,17 @@ static inline int32_t patchbay_set_templates(patchbay_toolset *toolset,
         const patchbay_resource_template *entry = &templates[i];
         patchbay_out_text(&list, i > 0 ? "," : "");
         patchbay_template_json_(&list, entry);
-        if (entry->uri_template == NULL || entry->name == NULL || entry->handler == NULL) {
-            problem = "a resource template has no uri_template, no name or no handler";
-        } else if (!patchbay_is_template_(entry->uri_template, &list)) {
-            problem = "a uri_template may have {name} and {+name}, at most 16, and no other braces";
+        const char *lack = entry->uri_template == NULL ? "uri_template"
+                           : entry->name == NULL       ? "name"
+                           : entry->handler == NULL    ? "handler"
+                                                       : NULL;
+        if (problem == NULL && lack != NULL) {
+            problem = patchbay_lacks_(text, sizeof text, "resource template", i, lack);
+        } else if (problem == NULL && !patchbay_is_template_(entry->uri_template, &list)) {
+            (void)snprintf(text, sizeof text,
+                           "uri_template \"%.100s\": only {name} and {+name} are known, 16 at most",
+                           entry->uri_template);
+            problem = text;
         }
     }
     if (problem == NULL) {
@@ -259,14 +280,16 @@ static inline int32_t patchbay_set_prompts(patchbay_toolset *toolset,
     const patchbay_prompt *old = toolset->prompts;
     size_t old_count = toolset->prompt_count;
     const char *problem = NULL;
+    char text[64];
     patchbay_out list;
     memset(&list, 0, sizeof list);
     patchbay_out_text(&list, "[");
     for (size_t i = 0; i < count; i++) {
         patchbay_out_text(&list, i > 0 ? "," : "");
         patchbay_prompt_json_(&list, &prompts[i]);
-        if (prompts[i].name == NULL || prompts[i].handler == NULL) {
-            problem = "a prompt has no name or no handler";
+        if (problem == NULL && (prompts[i].name == NULL || prompts[i].handler == NULL)) {
+            problem = patchbay_lacks_(text, sizeof text, "prompt", i,
+                                      prompts[i].name == NULL ? "name" : "handler");
         }
     }
     if (problem == NULL) {

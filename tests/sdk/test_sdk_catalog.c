@@ -179,7 +179,23 @@ static void replace(patchbay_tool_call *call)
     patchbay_reply_textf(call, "%d %d %d %d", (int)wrong, (int)first, (int)second, (int)third);
 }
 
+/* Each list has one entry that lacks something, behind a good one. */
+static void lack(patchbay_tool_call *call)
+{
+    patchbay_toolset *toolset = patchbay_call_toolset(call);
+    patchbay_resource lame[2] = {resources[0], {.uri = "note://lame", .name = "lame"}};
+    patchbay_resource_template lames[2] = {
+        {.uri_template = "lame://{a}", .name = "lame", .handler = replace_in_vain},
+        {.uri_template = "lame://{b}", .handler = replace_in_vain}};
+    patchbay_prompt nameless[2] = {prompts[1], {.handler = replace_in_vain}};
+    int32_t first = patchbay_set_resources(toolset, lame, 2);
+    int32_t second = patchbay_set_templates(toolset, lames, 2);
+    int32_t third = patchbay_set_prompts(toolset, nameless, 2);
+    patchbay_reply_textf(call, "%d %d %d", (int)first, (int)second, (int)third);
+}
+
 static const patchbay_tool tools[] = {
+    {.name = "lack", .handler = lack},
     {.name = "replace", .handler = replace},
     {.name = "in_vain", .handler = replace_in_vain},
 };
@@ -410,8 +426,20 @@ static void test_changing_lists(void **state)
     check_prompt("talk", "{}", PATCHBAY_RPC_ERROR,
                  "{\"code\":-32602,\"message\":\"there is no such prompt: talk\"}");
     char *log = fake_host_log(host);
-    assert_non_null(strstr(log, "3 a uri_template may have {name} and {+name}, at most 16, and no "
-                                "other braces\n"));
+    assert_non_null(
+        strstr(log, "3 uri_template \"x://{a\": only {name} and {+name} are known, 16 at most\n"));
+    free(log);
+}
+
+static void test_entries_that_lack_something(void **state)
+{
+    (void)state;
+    check_tool("lack", PATCHBAY_RESULT,
+               "{\"content\":[{\"type\":\"text\",\"text\":\"-1 -1 -1\"}]}");
+    char *log = fake_host_log(host);
+    assert_string_equal(log, "3 resource number 2 has no handler\n"
+                             "3 resource template number 2 has no name\n"
+                             "3 prompt number 2 has no name\n");
     free(log);
 }
 
@@ -487,11 +515,17 @@ static int close_self(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_lists),           TEST(test_reading),
-        TEST(test_templates),       TEST(test_prompts),
-        TEST(test_completion),      TEST(test_completion_limit),
-        TEST(test_changing_lists),  TEST(test_lists_that_are_refused),
-        TEST(test_what_is_offered), TEST(test_older_hub),
+        TEST(test_lists),
+        TEST(test_reading),
+        TEST(test_templates),
+        TEST(test_prompts),
+        TEST(test_completion),
+        TEST(test_completion_limit),
+        TEST(test_changing_lists),
+        TEST(test_entries_that_lack_something),
+        TEST(test_lists_that_are_refused),
+        TEST(test_what_is_offered),
+        TEST(test_older_hub),
     };
     return cmocka_run_group_tests_name("sdk.catalog", tests, NULL, NULL);
 }

@@ -210,6 +210,8 @@ static inline void patchbay_returned_(patchbay_toolset *toolset, patchbay_call i
     } else if (asked) {
         patchbay_post_flush_(toolset, id);
     } else if (forgotten) {
+        patchbay_log_of_(
+            call, "returned without a reply; patchbay_defer(call) keeps a call for a later one");
         patchbay_reply_error(call, PATCHBAY_FAILED, "the tool returned without a reply");
     }
 }

@@ -120,19 +120,26 @@ static inline void patchbay_end_reply_(patchbay_tool_call *call)
     }
 }
 
-/* A second reply: say whose it is, and have the host count the fault. It changes nothing. */
-static inline void patchbay_reply_again_(const patchbay_tool_call *call)
+/* Say in the log what a handler did wrong. */
+static inline void patchbay_log_of_(const patchbay_tool_call *call, const char *fault)
 {
-    const patchbay_toolset *toolset = call->toolset;
     patchbay_out text;
     memset(&text, 0, sizeof text);
     patchbay_out_text(&text, "the handler of \"");
     patchbay_out_escaped(&text, call->name);
-    patchbay_out_text(&text, "\" replied twice; the second reply is dropped");
+    patchbay_out_text(&text, "\" ");
+    patchbay_out_text(&text, fault);
     if (!text.failed) {
-        patchbay_log(toolset, PATCHBAY_LOG_ERROR, text.ptr);
+        patchbay_log(call->toolset, PATCHBAY_LOG_ERROR, text.ptr);
     }
     patchbay_out_free(&text);
+}
+
+/* A second reply: say whose it is, and have the host count the fault. It changes nothing. */
+static inline void patchbay_reply_again_(const patchbay_tool_call *call)
+{
+    const patchbay_toolset *toolset = call->toolset;
+    patchbay_log_of_(call, "replied twice; the second reply is dropped");
     (void)toolset->api->finish(toolset->host, call->id, PATCHBAY_FAILED,
                                patchbay_str_of("replied twice"));
 }

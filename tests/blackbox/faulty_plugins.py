@@ -56,6 +56,7 @@ class Replies(Compiled):
 
     def test_a_late_reply(self):
         self.assertSays(self.client.call("t__forget").result["content"][0]["text"], "without a reply")
+        self.client.hub.wait_log('the handler of \\"forget\\" returned without a reply; patchbay_defer(call) keeps')
         self.assertEqual(self.client.call("t__late").result["content"][0]["text"], "in time")
         self.check("forget")
 

@@ -5,6 +5,7 @@
  */
 #include "config/node.h"
 
+#include <string.h>
 #include <yaml.h>
 
 typedef struct yaml_reader {
@@ -195,8 +196,37 @@ static hub_err on_event(yaml_reader *reader, const yaml_event_t *event)
     }
 }
 
+/* What libyaml finds when a line is indented wrongly, or a text wants quotes, and what to do. */
+static const struct {
+    const char *problem;
+    const char *advice;
+} ADVICE[] = {
+    {"did not find expected key", ": indent the line like its neighbours"},
+    {"did not find expected '-' indicator", ": indent the line like its neighbours"},
+    {"mapping values are not allowed in this context",
+     ": indent the line like its neighbours, and quote a text with \": \" in it"},
+    {"could not find expected ':'", ": wanted KEY: VALUE"},
+};
+
+static const char *advice_for(yaml_reader *reader, const char *problem)
+{
+    const yaml_parser_t *parser = &reader->parser;
+    if (strcmp(problem, "found character that cannot start any token") == 0) {
+        hub_str rest = hub_str_from(reader->text, offset_of(reader, &parser->problem_mark) -
+                                                      (uint32_t)reader->skipped);
+        return hub_str_starts(rest, HUB_STR("\t")) ? ": it is a tab: indent with spaces"
+                                                   : ": put the value in quotes";
+    }
+    for (size_t i = 0; i < sizeof ADVICE / sizeof ADVICE[0]; i++) {
+        if (strcmp(problem, ADVICE[i].problem) == 0) {
+            return ADVICE[i].advice;
+        }
+    }
+    return "";
+}
+
 /* libyaml knows the line, or (where bytes are no text at all) only how far it got. */
-static hub_err report(const yaml_reader *reader, hub_str text)
+static hub_err report(yaml_reader *reader, hub_str text)
 {
     const yaml_parser_t *parser = &reader->parser;
     hub_error *reterr = reader->builder->reterr;
@@ -210,8 +240,9 @@ static hub_err report(const yaml_reader *reader, hub_str text)
             line += text.ptr[i] == '\n' ? 1 : 0;
         }
     }
-    return hub_fail(reterr, HUB_EPARSE, "%s:%zu: not valid YAML: %s", reader->builder->file, line,
-                    parser->problem != NULL ? parser->problem : "unknown reason");
+    const char *problem = parser->problem != NULL ? parser->problem : "unknown reason";
+    return hub_fail(reterr, HUB_EPARSE, "%s:%zu: not valid YAML: %s%s", reader->builder->file, line,
+                    problem, advice_for(reader, problem));
 }
 
 hub_err hub_node_parse_yaml(hub_node_builder *builder, hub_str text)

@@ -356,16 +356,30 @@ static size_t add_names(const hub_config_key *keys, const char **names, size_t c
     return count;
 }
 
+/* The key in front of it, when it has no value: what comes next was probably meant for it. */
+static const hub_node *empty_before(const hub_node *node)
+{
+    const hub_node *before = node->parent->first;
+    while (before != node && before->next != node) {
+        before = before->next;
+    }
+    return before != node && before->kind == HUB_NODE_NULL ? before : NULL;
+}
+
 static hub_err unknown_key(hub_config_reader *reader, const hub_node *node,
                            const hub_config_key *keys, const hub_config_key *more)
 {
     const char *names[SUGGESTIONS] = {NULL};
     (void)add_names(more, names, add_names(keys, names, 0));
     hub_str nearest = hub_str_nearest(hub_str_of(node->key), names);
+    const hub_node *empty = empty_before(node);
     char hint[MESSAGE_BYTES] = "";
     if (nearest.len > 0) {
         (void)snprintf(hint, sizeof hint, "; did you mean \"" HUB_STR_FMT "\"?",
                        HUB_STR_ARG(nearest));
+    } else if (empty != NULL) {
+        (void)snprintf(hint, sizeof hint, "; \"%s\" above is empty: indent what belongs to it",
+                       empty->key);
     }
     if (reader->is_foreign) {
         return hub_config_warn(reader, node, "unknown key, ignored%s", hint);

@@ -22,9 +22,19 @@ static const broken NOT_YAML[] = {
     {"hub: [", HUB_EPARSE, "m.yaml:2: not valid YAML: did not find expected node content"},
     {"hub: {name: x\n", HUB_EPARSE, "m.yaml:2: not valid YAML: did not find expected ',' or '}'"},
     {"a: b: c", HUB_EPARSE,
-     "m.yaml:1: not valid YAML: mapping values are not allowed in this context"},
+     "m.yaml:1: not valid YAML: mapping values are not allowed in this context: indent the line "
+     "like its "
+     "neighbours, and quote a text with \": \" in it"},
+    {"toolsets:\n  a: {module: x}\n   b: {module: y}", HUB_EPARSE,
+     "m.yaml:3: not valid YAML: did not find expected key: indent the line like its neighbours"},
+    {"hub:\n  name: a\n  nonsense\nlog:", HUB_EPARSE,
+     "m.yaml:4: not valid YAML: could not find expected ':': wanted KEY: VALUE"},
+    {"# \xc3\xa4\nhub:\n  name: @x", HUB_EPARSE,
+     "m.yaml:3: not valid YAML: found character that cannot start any token: put the value in "
+     "quotes"},
     {"hub:\n\tname: x", HUB_EPARSE,
-     "m.yaml:2: not valid YAML: found character that cannot start any token"},
+     "m.yaml:2: not valid YAML: found character that cannot start any token: it is a tab: "
+     "indent with spaces"},
     {"hub: \"x", HUB_EPARSE, "m.yaml:1: not valid YAML: found unexpected end of stream"},
     {"hub: 'x\n\n", HUB_EPARSE, "m.yaml:3: not valid YAML: found unexpected end of stream"},
     {"hub: |x\n  a", HUB_EPARSE,
@@ -98,6 +108,9 @@ static const broken UNKNOWN_KEYS[] = {
      "m.yaml:1: mcpServer: unknown key; did you mean \"mcpServers\"?"},
     {"toolset:\n  a:", HUB_EINVAL, "m.yaml:1: toolset: unknown key; did you mean \"toolsets\"?"},
     {"zzzzzz: 1", HUB_EINVAL, "m.yaml:1: zzzzzz: unknown key"},
+    {"zzzzzz:\nhub:", HUB_EINVAL, "m.yaml:1: zzzzzz: unknown key"},
+    {"toolsets:\nclock: {module: time}", HUB_EINVAL,
+     "m.yaml:2: clock: unknown key; \"toolsets\" above is empty: indent what belongs to it"},
     {"hub:\n  nmae: x", HUB_EINVAL, "m.yaml:2: hub.nmae: unknown key; did you mean \"name\"?"},
     {"hub:\n  title: a\n  namming: flat", HUB_EINVAL,
      "m.yaml:3: hub.namming: unknown key; did you mean \"naming\"?"},

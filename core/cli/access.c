@@ -305,7 +305,8 @@ static int explain(cli_options *options, hub_arena *arena, cli_local *local)
         cli_complain("--arguments: wanted a JSON object");
         return EXIT_USAGE;
     }
-    if (!is_there(cli_local_hub(local), hub_str_of(options->arguments[2]))) {
+    if (!cli_is_principal(options->arguments[1]) ||
+        !is_there(cli_local_hub(local), hub_str_of(options->arguments[2]))) {
         return EXIT_USAGE;
     }
     const hub_config *config = cli_local_config(local);

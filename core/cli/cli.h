@@ -237,6 +237,9 @@ void cli_print_json(hub_str json);
 void cli_report(hub_str text);
 void cli_complain(const char *format, ...) HUB_PRINTF(1, 2);
 
+/* Whether a text can name a principal; else it is complained of. */
+bool cli_is_principal(const char *text);
+
 /* What happens meanwhile: a line on stderr, whatever the answer is. */
 void cli_note(const char *format, ...) HUB_PRINTF(1, 2);
 

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include "base/nearest.h"
+#include "identity/identity.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -493,6 +494,16 @@ static void find_config(cli_options *options, int64_t command)
     }
 }
 
+bool cli_is_principal(const char *text)
+{
+    bool is_one = hub_principal_has_kind(hub_str_of(text));
+    if (!is_one) {
+        cli_complain("wanted a principal with its kind: " HUB_PRINCIPAL_KINDS ", found \"%s\"",
+                     text);
+    }
+    return is_one;
+}
+
 static int finish(cli_options *options, const cli_command *command)
 {
     find_config(options, bit_of(command->name));
@@ -526,6 +537,9 @@ int cli_options_read(int argc, char **argv, const cli_command *command, cli_opti
             cli_complain("\"%s\" is one argument too many", word);
             return EXIT_USAGE;
         }
+    }
+    if (ret_options->owner != NULL && !cli_is_principal(ret_options->owner)) {
+        return EXIT_USAGE;
     }
     return finish(ret_options, command);
 }

@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "identity/arguments.h"
+#include "identity/identity.h"
 #include "identity/path.h"
 #include "wire/json.h"
 
@@ -137,16 +138,10 @@ static hub_err read_flag(hub_config_reader *reader, const hub_node *node, const 
 
 /* ---- who ------------------------------------------------------------------------------------- */
 
-/* A bare name is what a token is called, and would never match. */
+/* A pattern may stand for names of any kind. */
 static bool has_kind(hub_str principal)
 {
-    static const char *const KINDS[] = {"token:", "jwt:", "cert:", "uid:", "client:"};
-    bool has = principal.ptr[0] == '*' || principal.ptr[0] == '?' ||
-               hub_str_is(principal, "local") || hub_str_is(principal, "anonymous");
-    for (size_t i = 0; !has && i < sizeof KINDS / sizeof *KINDS; i++) {
-        has = hub_str_starts(principal, hub_str_of(KINDS[i]));
-    }
-    return has;
+    return principal.ptr[0] == '*' || principal.ptr[0] == '?' || hub_principal_has_kind(principal);
 }
 
 static hub_err read_principal(hub_config_reader *reader, const hub_node *node,
@@ -154,9 +149,7 @@ static hub_err read_principal(hub_config_reader *reader, const hub_node *node,
 {
     hub_err err = read_text_item(reader, node, ret_text);
     if (err == HUB_OK && !has_kind(node->text)) {
-        err = hub_config_wrong(reader, node,
-                               "a principal with its kind: token:NAME, jwt:ISSUER#SUB, cert:NAME, "
-                               "uid:N, local or anonymous");
+        err = hub_config_wrong(reader, node, "a principal with its kind: " HUB_PRINCIPAL_KINDS);
     }
     return err;
 }

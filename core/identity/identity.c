@@ -116,6 +116,16 @@ bool hub_client_id_is_good(hub_str text)
     return is_good;
 }
 
+bool hub_principal_has_kind(hub_str name)
+{
+    static const char *const KINDS[] = {"token:", "jwt:", "cert:", "uid:", "client:"};
+    bool has = hub_str_is(name, "local") || hub_str_is(name, "anonymous");
+    for (size_t i = 0; !has && i < sizeof KINDS / sizeof *KINDS; i++) {
+        has = hub_str_starts(name, hub_str_of(KINDS[i]));
+    }
+    return has;
+}
+
 const char *hub_principal_of_credential(const char *principal)
 {
     const char *end =

@@ -63,6 +63,13 @@ hub_identity *hub_identity_narrow(const hub_identity *identity, hub_str client,
  * "-", ".", "_", "~". */
 bool hub_client_id_is_good(hub_str text);
 
+/* What a principal's name looks like, for people. */
+#define HUB_PRINCIPAL_KINDS "token:NAME, jwt:ISSUER#SUB, cert:NAME, uid:N, local or anonymous"
+
+/* Whether a name begins with the kind of a principal. A bare name, which is what a token is called, is
+ * nobody's. */
+bool hub_principal_has_kind(hub_str name);
+
 /* The principal of the credential itself: of `client:ID@NAME`, NAME. */
 const char *hub_principal_of_credential(const char *principal);
 

@@ -300,6 +300,17 @@ class Command(HubTest):
         done = self.access(*usual, "--profile", "devv")
         self.assertEqual((done.returncode, done.stderr), (3, 'patchbay: there is no profile "devv"; did you mean "dev"?\n'))
 
+    def test_explain_a_name_without_its_kind(self):
+        """It is what a token is called; as a principal it would be nobody, whom most rules refuse."""
+        manifest = self.home / "hub.json"
+        manifest.write_text(json.dumps({"toolsets": {"clock": {"module": "time"}}}))
+        done = self.cli("access", "explain", "ann", "clock:now", "--config", manifest)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertSays(done.stderr, "token:NAME", 'found "ann"')
+        done = self.cli("toolset", "list", "--owner", "ann", "--config", manifest)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertSays(done.stderr, "token:NAME", 'found "ann"')
+
     def test_explain_what_is_not_there(self):
         """A rule has an answer for every name: that a tool which does not exist is allowed helps nobody."""
         manifest = self.home / "hub.json"
@@ -314,14 +325,14 @@ class Command(HubTest):
             "clock:elsewhere": 'toolset "clock" has no tool "elsewhere"\n',
         }
         for name, text in cases.items():
-            done = self.cli("access", "explain", "ann", name, "--config", manifest)
+            done = self.cli("access", "explain", "uid:7", name, "--config", manifest)
             self.assertEqual((done.returncode, done.stdout), (2, ""), name)
             self.assertIn(text, done.stderr)
         for name in ("clock:now", "off:now", "_meta:list_toolsets", "up:eco"):
-            self.assertEqual(self.cli("access", "explain", "ann", name, "--config", manifest).stdout, "allow, by the default; listed\n", name)
+            self.assertEqual(self.cli("access", "explain", "uid:7", name, "--config", manifest).stdout, "allow, by the default; listed\n", name)
         self.assertEqual(recorder.sync().starts, [])
         self.cli("list", "tools", "--config", manifest)
-        self.assertSays(self.cli("access", "explain", "ann", "up:eco", "--config", manifest).stderr, 'did you mean "echo"?')
+        self.assertSays(self.cli("access", "explain", "uid:7", "up:eco", "--config", manifest).stderr, 'did you mean "echo"?')
 
 
 class Held(Two):

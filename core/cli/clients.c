@@ -80,6 +80,13 @@ const cli_client *cli_find_client(const char *name)
     return client->name != NULL ? client : NULL;
 }
 
+void cli_name_clients(hub_buf *out)
+{
+    for (const cli_client *client = CLI_CLIENTS; client->name != NULL; client++) {
+        hub_buf_printf(out, "%s%s", client == CLI_CLIENTS ? "" : ", ", client->name);
+    }
+}
+
 static const char *find_place(const cli_client *client, hub_arena *arena)
 {
     const char *home = getenv("HOME");

@@ -4,6 +4,7 @@
 #define HUB_CLI_CLIENTS_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 
 typedef struct cli_client {
     const char *name;
@@ -23,6 +24,7 @@ typedef struct cli_client {
 extern const cli_client CLI_CLIENTS[]; /* ended by a name of NULL */
 
 const cli_client *cli_find_client(const char *name); /* NULL: there is none */
+void cli_name_clients(hub_buf *out);                 /* "claude, claude-code, …" */
 
 /* The client's file, be it there or not. The arena's; NULL: there is no home, or no memory. */
 const char *cli_client_file(const cli_client *client, hub_arena *arena);

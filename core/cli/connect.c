@@ -269,21 +269,30 @@ static int run(connecting *at)
     return EXIT_OK;
 }
 
+static void complain_of_words(const char *name, const cli_client *client)
+{
+    hub_buf text;
+    hub_buf_init(&text, 4096);
+    if (name[0] != '\0' && client == NULL) {
+        hub_buf_printf(&text, "the settings of \"%s\" are not known; those known are of ", name);
+        cli_name_clients(&text);
+        hub_buf_printf(&text, ". In those of another program, write the command: patchbay serve "
+                              "--stdio --config FILE");
+    } else {
+        hub_buf_printf(&text,
+                       "usage: patchbay connect CLIENT, with at most one --config; clients are ");
+        cli_name_clients(&text);
+    }
+    cli_complain(HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&text)));
+    hub_buf_fini(&text);
+}
+
 int cli_connect(cli_options *options)
 {
     const char *name = options->argument_count > 0 ? options->arguments[0] : "";
     connecting at = {.options = options, .client = cli_find_client(name)};
     if (at.client == NULL || options->config_count > 1) {
-        hub_buf names;
-        hub_buf_init(&names, 4096);
-        for (const cli_client *client = CLI_CLIENTS; client->name != NULL; client++) {
-            hub_buf_printf(&names, "%s%s", client == CLI_CLIENTS ? "" : ", ", client->name);
-        }
-        hub_str list = hub_buf_str(&names);
-        cli_complain(
-            "usage: patchbay connect CLIENT, with at most one --config; clients are " HUB_STR_FMT,
-            HUB_STR_ARG(list));
-        hub_buf_fini(&names);
+        complain_of_words(name, at.client);
         return EXIT_USAGE;
     }
     at.arena = hub_arena_create(ARENA_MAX_BYTES);

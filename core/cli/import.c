@@ -434,6 +434,16 @@ static void import_all(importing *all, const char *wanted)
         import_client(all, one, true);
         return;
     }
+    if (wanted != NULL && strpbrk(wanted, "./") == NULL && access(wanted, F_OK) != 0) {
+        hub_buf names;
+        hub_buf_init(&names, 4096);
+        cli_name_clients(&names);
+        cli_complain(
+            "there is no file \"%s\", and no such program is known; those known are " HUB_STR_FMT,
+            wanted, HUB_STR_ARG(hub_buf_str(&names)));
+        hub_buf_fini(&names);
+        return;
+    }
     if (wanted != NULL) {
         all->file = wanted;
         all->workspace = all->workspace != NULL ? all->workspace

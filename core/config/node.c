@@ -140,6 +140,9 @@ hub_err hub_node_read(const char *file, hub_str text, hub_arena *arena, const hu
         return hub_fail(reterr, HUB_ELIMIT, "%s:1: longer than %u bytes", file,
                         HUB_LIMIT_CONFIG_BYTES);
     }
+    if (has_ending(hub_str_of(file), ".toml")) {
+        return hub_fail(reterr, HUB_EPARSE, "%s: is TOML: wanted YAML or JSON", file);
+    }
     hub_err err = hub_node_is_json(hub_str_of(file), text) ? hub_node_parse_json(&builder, text)
                                                            : hub_node_parse_yaml(&builder, text);
     if (err == HUB_OK && builder.root == NULL) {

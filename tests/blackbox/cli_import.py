@@ -243,7 +243,14 @@ class Programs(HubTest):
         self.assertFalse(self.manifest.exists())
         file.write_text('{"mcpServers": {')
         self.assertIn("mcp.json:1", self.run_on("import", file, code=CONFIG).stderr)
-        self.run_on("import", "nobody", code=CONFIG)
+        self.assertSays(self.run_on("import", "nobody", code=CONFIG).stderr, 'no file "nobody"', "claude-code")
+        toml = self.home / "config.toml"
+        toml.write_text('[mcp_servers.docs]\ncommand = "npx"\n')
+        self.assertSays(self.run_on("import", toml, code=CONFIG).stderr, "config.toml: is TOML: wanted YAML or JSON")
+
+    def test_a_program_whose_settings_are_not_known(self):
+        """Which are, and what to write into others."""
+        self.assertSays(self.run_on("connect", "codex", code=2).stderr, '"codex" are not known', "claude-code", "patchbay serve --stdio --config FILE")
 
     def test_connect_and_remove(self):
         self.manifest.write_text('{"toolsets": {}}')

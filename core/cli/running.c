@@ -4,6 +4,7 @@
  * its TLS and its messages, of a hub with nothing else inside this process.
  */
 #include "cli/running.h"
+#include "cli/toolset_documents.h"
 
 #include "base/buf.h"
 #include "base/limits.h"
@@ -402,7 +403,11 @@ static int complain(hub_str body)
     hub_buf_init(&text, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
     hub_str error = hub_json_get(body, HUB_STR("error"));
     if (hub_json_decode(hub_json_get(error, HUB_STR("message")), &text) == HUB_OK) {
-        cli_complain(HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&text)));
+        hub_buf said;
+        hub_buf_init(&said, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
+        cli_saved_add_words(&said, hub_buf_str(&text));
+        cli_complain(HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&said)));
+        hub_buf_fini(&said);
     } else {
         cli_complain("the hub has not answered as this command expects");
     }

@@ -11,8 +11,32 @@
 #include "wire/json.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- calls of the hub's own tools ------------------------------------------------------------ */
+
+void cli_saved_add_words(hub_buf *out, hub_str text)
+{
+    static const char *const WORDS[][2] = {
+        {"discover-all-tools", "`patchbay list tools`"},
+        {"list-saved-toolsets", "`patchbay toolset list`"},
+        {"equip-toolset", "`patchbay toolset equip`"},
+        {"say replace", "say --replace"},
+    };
+    while (text.len > 0) {
+        size_t i = 0;
+        while (i < sizeof WORDS / sizeof *WORDS && !hub_str_starts(text, hub_str_of(WORDS[i][0]))) {
+            i++;
+        }
+        if (i < sizeof WORDS / sizeof *WORDS) {
+            hub_buf_add(out, hub_str_of(WORDS[i][1]));
+            text = hub_str_from(text, strlen(WORDS[i][0]));
+        } else {
+            hub_buf_add_char(out, text.ptr[0]);
+            text = hub_str_from(text, 1);
+        }
+    }
+}
 
 static void complain_of(hub_str result)
 {
@@ -20,12 +44,16 @@ static void complain_of(hub_str result)
         hub_json_get(hub_json_get(result, HUB_STR("structuredContent")), HUB_STR("message"));
     hub_str raw = failure.len > 0 ? failure : hub_json_get(result, HUB_STR("message"));
     hub_buf text;
+    hub_buf said;
     hub_buf_init(&text, raw.len + 1);
+    hub_buf_init(&said, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     if (hub_json_decode(raw, &text) == HUB_OK) {
-        cli_complain(HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&text)));
+        cli_saved_add_words(&said, hub_buf_str(&text));
     } else {
-        cli_complain(HUB_STR_FMT, HUB_STR_ARG(result));
+        hub_buf_add(&said, result);
     }
+    cli_complain(HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&said)));
+    hub_buf_fini(&said);
     hub_buf_fini(&text);
 }
 
@@ -72,7 +100,11 @@ static void report(const cli_options *options, hub_str result)
     }
     hub_buf_clear(&text);
     if (hub_json_decode(hub_json_get(result, HUB_STR("message")), &text) == HUB_OK) {
-        cli_print(hub_buf_str(&text));
+        hub_buf said;
+        hub_buf_init(&said, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+        cli_saved_add_words(&said, hub_buf_str(&text));
+        cli_print(hub_buf_str(&said));
+        hub_buf_fini(&said);
     }
     hub_buf_fini(&text);
 }

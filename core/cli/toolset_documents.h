@@ -31,6 +31,9 @@ int cli_saved_export(const cli_options *options, cli_local *local);
 int cli_saved_import(const cli_options *options, cli_local *local);
 int cli_saved_diff(const cli_options *options, cli_local *local);
 
+/* Append a message of the hub's own tools. It names tools, as models know them; here these are commands. */
+void cli_saved_add_words(hub_buf *out, hub_str text);
+
 /* The same at a hub that runs, by its API (cli/toolset_running.c). The words are as many as they may be. */
 int cli_toolset_running(cli_options *options);
 

@@ -55,9 +55,13 @@ static void print_message(hub_str body)
             cli_complain("warning: " HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&line)));
         }
     }
+    hub_buf said;
+    hub_buf_init(&said, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
     hub_buf_clear(&line);
     add_shown(&line, body, "message");
-    cli_print(hub_buf_str(&line));
+    cli_saved_add_words(&said, hub_buf_str(&line));
+    cli_print(hub_buf_str(&said));
+    hub_buf_fini(&said);
     hub_buf_fini(&line);
 }
 

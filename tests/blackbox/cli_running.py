@@ -192,7 +192,8 @@ class Tail(RunningBase):
 class Toolsets(RunningBase):
     def test_all_verbs(self):
         self.serve_both()
-        self.assertSays(self.ask_hub("toolset", "build", "kit", "a:one", "b:*", "--description", "For work").stdout, "saved")
+        self.assertSays(self.ask_hub("toolset", "build", "kit", "a:one", "b:*", "--description", "For work").stdout, "saved: `patchbay toolset equip`")
+        self.assertSays(self.ask_hub("toolset", "build", "kit", "a:one", code=CONFIG).stderr, "say --replace")
         self.assertEqual(self.ask_hub("toolset", "list").stdout, "kit  For work\n")
         self.assertEqual(sorted(self.ask_hub("toolset", "show", "kit").stdout.splitlines()), ["a:one  same", "b:three  same", "kit  For work"])
         self.assertSays(self.ask_hub("toolset", "equip", "kit").stdout, "equipped")

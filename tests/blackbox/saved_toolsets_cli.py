@@ -38,7 +38,10 @@ class Toolset(HubTest):
 
     def test_build_list_show(self):
         self.assertEqual(self.good("list"), "team  1 tool, manifest: Of the team")
-        self.assertIn("saved", self.good("build", "dev", "git:status", "docker:*", "--description", "For me"))
+        said = self.good("build", "dev", "git:status", "docker:*", "--description", "For me")
+        self.assertEqual(said, "saved: `patchbay toolset equip` shows its tools")  # here there are commands, and no tools to call
+        self.assertIn("`patchbay toolset list` names them all", self.bad("equip", "nobody"))
+        self.assertIn("`patchbay list tools` shows", self.bad("build", "other", "git:nothing"))
         lines = self.good("list").splitlines()
         self.assertEqual(lines[0], "dev  3 tools, own: For me")
         self.assertEqual([t["name"] for t in json.loads(self.good("list", "--json"))], ["dev", "team"])
@@ -51,7 +54,7 @@ class Toolset(HubTest):
         self.assertEqual(self.good("list").splitlines(), lines)
         self.assertTrue(all(len(t["digest"]) == 64 for t in self.shown("dev")["tools"]))
         self.assertIn("  git:status", self.good("show", "dev"))
-        self.assertIn("say replace", self.bad("build", "dev", "git:log"))
+        self.assertIn("say --replace", self.bad("build", "dev", "git:log"))
         self.good("build", "dev", "git:log", "--replace")
         self.assertEqual((self.shown("dev")["version"], self.ids("dev")), (2, ["git:log"]))
 

@@ -190,8 +190,8 @@ static void add_of_active(const hub_profile *profile, const hub_toolset *toolset
         hub_buf_printf(out, "did you mean \"" HUB_STR_FMT "\"?", HUB_STR_ARG(entry->exposed));
     } else if (list != NULL && hub_catalog_find(list, tool) != NULL) {
         hub_buf_printf(out,
-                       "toolset \"%s\" has such a tool, but a policy, or its own tools.allow or "
-                       "tools.deny (%s), keeps it out",
+                       "toolset \"%s\" has such a tool, but a policy, or its own tools.allow, "
+                       "tools.deny or tools.overrides (%s), keeps it out",
                        hub_toolset_key(toolset), hub_toolset_settings_of(toolset)->source);
     } else {
         hub_buf usual; /* however it is spelt */

@@ -263,7 +263,7 @@ class Call(HubTest):
     def test_why_a_tool_is_unknown(self):
         """Who runs the hub may know; a client is told what it can do about it, and no more."""
         toolsets = {
-            "alpha": fixture("one", "hidden", tools={"deny": ["hidden"]}),
+            "alpha": fixture("one", "hidden", "veiled", tools={"deny": ["hidden"], "overrides": {"veiled": {"hide": True}}}),
             "beta": fixture("two", active=False),
             "off": fixture("three", enabled=False),
             "denied": fixture("four"),
@@ -271,6 +271,7 @@ class Call(HubTest):
         }
         cases = {
             "alpha__hidden": ("tools.deny", "patchbay.json:"),
+            "alpha__veiled": ("tools.overrides", "patchbay.json:"),
             "beta__two": ("not active", "--toolsets beta"),
             "beta:two": ("not active", "--toolsets beta"),
             "off__three": ("switched off", "patchbay.json:", "patchbay enable off"),

@@ -92,6 +92,7 @@ class Face(Base):
         reply = server.get("/metrics")
         self.assertEqual((reply.status, reply.body), (other.status, other.body))
         self.assertEqual(reply.status, 404)
+        self.assertIn(b"metrics: true", reply.body)  # what is missing is said at every path
 
     def test_a_reload_changes_it(self):
         server = self.serve()

@@ -352,7 +352,9 @@ bool hub_http_routes_admit(hub_http_task *task)
     }
     if (task->route == NULL && task->place == NULL) {
         return refuse(task, 404, NONE,
-                      "There is nothing at this path: MCP is at /mcp, and at /sse and /ws.");
+                      "There is nothing at this path: MCP is at /mcp, and at /sse and /ws. The "
+                      "dashboard, the API and the metrics are there if the listener says ui: true, "
+                      "api: true or metrics: true.");
     }
     return check_method(task) && (task->row != NULL ? check_size(task) : check_media(task));
 }

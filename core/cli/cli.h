@@ -132,6 +132,10 @@ bool cli_option_next(size_t *at, const char *command, cli_option *ret_option);
  * as the process. */
 const char *cli_own_manifest(void);
 
+/* The manifest of the working folder, if it is not the one at this path: "patchbay.yaml" or "hub.yaml";
+ * NULL: there is none. */
+const char *cli_other_manifest(const char *path);
+
 /* The manifest of a command line that names none: patchbay.yaml or hub.yaml of the working folder,
  * else the installed one. Absolute, lives as long as the process. NULL: there is none that can be
  * trusted, which a line on stderr says. */

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MACHINE_MANIFEST "/etc/patchbay/patchbay.yaml"
@@ -58,10 +59,24 @@ static bool is_trusted(const char *path)
     return err == HUB_OK;
 }
 
+/* In the working folder, the first that is there. */
+static const char *const NAMES[] = {"patchbay.yaml", "hub.yaml"};
+
+const char *cli_other_manifest(const char *path)
+{
+    struct stat own;
+    struct stat here;
+    for (size_t i = 0; stat(path, &own) == 0 && i < sizeof NAMES / sizeof *NAMES; i++) {
+        if (stat(NAMES[i], &here) == 0) {
+            return here.st_dev == own.st_dev && here.st_ino == own.st_ino ? NULL : NAMES[i];
+        }
+    }
+    return NULL;
+}
+
 /* A manifest of the working folder; NULL: none. Lives as long as the process. */
 static const char *find_here(void)
 {
-    static const char *const NAMES[] = {"patchbay.yaml", "hub.yaml"};
     char *folder = getcwd(NULL, 0);
     char *found = NULL;
     for (size_t i = 0; folder != NULL && found == NULL && i < sizeof NAMES / sizeof *NAMES; i++) {

@@ -38,6 +38,20 @@ static hub_err read_value(manifest_edit *edit, const char *name, hub_str text,
     return hub_node_parse(name, text, edit->arena, ret_value, &edit->why);
 }
 
+/* Other commands change the user's own manifest, unless they are told of this one. */
+static void tell_made(const cli_options *options, const char *path)
+{
+    hub_buf word;
+    hub_buf_init(&word, HUB_LIMIT_CONFIG_BYTES);
+    if (options->config_count > 0) {
+        hub_buf_add(&word, HUB_STR("--config"));
+        cli_add_word(&word, hub_str_of(path));
+    }
+    cli_complain("%s is made; go on with `patchbay add%s" HUB_STR_FMT "`", path,
+                 word.len > 0 ? " … " : "", HUB_STR_ARG(hub_buf_str(&word)));
+    hub_buf_fini(&word);
+}
+
 int cli_init(cli_options *options)
 {
     manifest_edit edit;
@@ -54,7 +68,7 @@ int cli_init(cli_options *options)
     const char *path = edit.path;
     status = cli_manifest_end(&edit, err);
     if (status == EXIT_OK && !options->dry_run) {
-        cli_complain("%s is made; go on with `patchbay add`", path);
+        tell_made(options, path);
     }
     return status;
 }
@@ -183,8 +197,13 @@ static int add_named(cli_options *options, hub_str json)
     const char *path = edit.path;
     status = cli_manifest_end(&edit, err);
     if (status == EXIT_OK && !options->dry_run) {
-        cli_complain("%s: toolset \"%s\" is added; `patchbay check %s --connect` tries it", path,
-                     options->arguments[0], path);
+        hub_buf word;
+        hub_buf_init(&word, HUB_LIMIT_CONFIG_BYTES);
+        cli_add_word(&word, hub_str_of(path));
+        cli_complain("%s: toolset \"%s\" is added; `patchbay check " HUB_STR_FMT
+                     " --connect` tries it",
+                     path, options->arguments[0], HUB_STR_ARG(hub_buf_str(&word)));
+        hub_buf_fini(&word);
     }
     return status;
 }

@@ -210,6 +210,14 @@ int cli_manifest_end(manifest_edit *edit, hub_err err)
     if (err == HUB_OK && edit->options->dry_run) {
         print_content(edit, change.content);
     }
+    bool is_named = edit->options->config_count > 0;
+    bool is_changed = err == HUB_OK && !edit->options->dry_run;
+    const char *other = is_changed && !is_named ? cli_other_manifest(edit->path) : NULL;
+    if (other != NULL) {
+        cli_complain("warning: %s is changed; in this folder, other commands read %s, which "
+                     "--config %s changes",
+                     edit->path, other, other);
+    }
     cli_manifest_abandon(edit);
     return status;
 }

@@ -161,8 +161,7 @@ const char *cli_offer_give(void *ctx, const hub_launch_input *input, size_t nth)
 
 /* ---- what is shown ---------------------------------------------------------------------------- */
 
-/* A word as a shell would need it, so that nothing in it looks like two. */
-static void add_word(hub_buf *out, hub_str word)
+void cli_add_word(hub_buf *out, hub_str word)
 {
     static const char PLAIN[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "@%+=:,./_-{}$";
@@ -207,9 +206,9 @@ static void show_entry(const hub_node *entry)
     const hub_node *command = hub_node_find(entry, "command");
     const hub_node *url = hub_node_find(entry, "url");
     const hub_node *args = hub_node_find(entry, "args");
-    add_word(&line, command != NULL ? command->text : url != NULL ? url->text : HUB_STR_EMPTY);
+    cli_add_word(&line, command != NULL ? command->text : url != NULL ? url->text : HUB_STR_EMPTY);
     for (const hub_node *one = args != NULL ? args->first : NULL; one != NULL; one = one->next) {
-        add_word(&line, one->text);
+        cli_add_word(&line, one->text);
     }
     show_line(command != NULL ? "runs" : "asks", &line);
     hub_buf_fini(&line);

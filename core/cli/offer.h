@@ -44,6 +44,10 @@ const char *cli_offer_give(void *ctx, const hub_launch_input *input, size_t nth)
  * another line. EXIT_OK: it is to be added; else it has been said why not. */
 int cli_offer_decide(cli_offer *offer, const hub_launch *launch, const char *digest);
 
+/* Append a word of a command as a shell would need it, so that nothing in it looks like two; behind a
+ * space, unless it is the first. */
+void cli_add_word(hub_buf *out, hub_str word);
+
 /* Keep the secrets and add the entry to the manifest. */
 int cli_offer_add(cli_offer *offer, hub_str entry);
 

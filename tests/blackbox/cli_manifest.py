@@ -168,6 +168,20 @@ class Manifests(HubTest):
         above.chmod(0o755)
         self.assertEqual(self.found(inner)[0], ["swapped"])
 
+    def test_a_change_beside_the_manifest_of_the_folder(self):
+        """Commands that read take the folder's, those that change the user's own: who changes the one is told of the other."""
+        work = self.home / "my work"
+        work.mkdir()
+        done = self.cli("init", "--config", "hub.yaml", modules=False, cwd=work)
+        self.assertSays(done.stderr, "go on with `patchbay add … --config hub.yaml`")
+        done = self.cli("add", "a", "--module", "time", modules=False, cwd=work)
+        self.assertSays(done.stderr, "warning", ".config/patchbay/patchbay.yaml is changed", "--config hub.yaml")
+        done = self.cli("add", "a", "--module", "time", "--config", work / "hub.yaml", modules=False, cwd=work)
+        self.assertNotIn("warning", done.stderr)
+        self.assertIn(f"`patchbay check '{work}/hub.yaml' --connect`", done.stderr)
+        done = self.cli("remove", "a", modules=False, cwd=self.home / ".config" / "patchbay")
+        self.assertEqual((done.returncode, done.stderr), (OK, ""))
+
     def test_a_link_to_what_others_may_write(self):
         open_file = self.put(self.home / "open" / "x.yaml", "theirs")
         work = self.home / "work"

@@ -132,8 +132,8 @@ bool cli_option_next(size_t *at, const char *command, cli_option *ret_option);
  * as the process. */
 const char *cli_own_manifest(void);
 
-/* The manifest of the working folder, if it is not the one at this path: "patchbay.yaml" or "hub.yaml";
- * NULL: there is none. */
+/* The manifest of the working folder, if it is not the one at this path (NULL: of nobody): "patchbay.yaml"
+ * or "hub.yaml"; NULL: there is none. */
 const char *cli_other_manifest(const char *path);
 
 /* The manifest of a command line that names none: patchbay.yaml or hub.yaml of the working folder,

@@ -248,7 +248,19 @@ static int run(connecting *at)
         return EXIT_USAGE;
     }
     /* Programs start servers in folders that others made: the hub is told which manifest is meant. */
-    at->config = at->options->config_count > 0 ? at->options->configs[0] : cli_find_installed();
+    bool is_named = at->options->config_count > 0;
+    at->config = is_named ? at->options->configs[0] : cli_find_installed();
+    if (!at->options->removes && is_named && access(at->config, F_OK) != 0) {
+        cli_complain("%s: %s: `patchbay init --config FILE` makes one", at->config,
+                     strerror(errno));
+        return EXIT_CONFIG;
+    }
+    const char *other = is_named || at->options->removes ? NULL : cli_other_manifest(at->config);
+    if (other != NULL) {
+        cli_complain("warning: the hub that the program starts will not read %s of this folder: "
+                     "--config %s has it do so",
+                     other, other);
+    }
     at->path = (hub_edit_path){.steps = {at->client->key, ENTRY}, .count = 2};
     hub_buf_init(&at->before, HUB_LIMIT_CONFIG_BYTES);
     hub_buf_init(&at->after, HUB_LIMIT_CONFIG_BYTES);

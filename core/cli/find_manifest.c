@@ -66,9 +66,11 @@ const char *cli_other_manifest(const char *path)
 {
     struct stat own;
     struct stat here;
-    for (size_t i = 0; stat(path, &own) == 0 && i < sizeof NAMES / sizeof *NAMES; i++) {
+    bool is_there = path != NULL && stat(path, &own) == 0;
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         if (stat(NAMES[i], &here) == 0) {
-            return here.st_dev == own.st_dev && here.st_ino == own.st_ino ? NULL : NAMES[i];
+            bool is_same = is_there && here.st_dev == own.st_dev && here.st_ino == own.st_ino;
+            return is_same ? NULL : NAMES[i];
         }
     }
     return NULL;

@@ -293,6 +293,20 @@ class Programs(HubTest):
         self.assertEqual(os.listdir(file.parent), ["mcp.json"])
         self.assertEqual(file.read_text(), "{}")
 
+    def test_which_manifest_is_meant(self):
+        """One that is not there is refused, and the folder's, which other commands read, is spoken of."""
+        file = self.put("cursor")
+        before = file.read_bytes()
+        done = self.cli("connect", "cursor", "--config", self.home / "nosuch.yaml", modules=False)
+        self.assertEqual((done.returncode, file.read_bytes()), (CONFIG, before))
+        self.assertSays(done.stderr, "nosuch.yaml: No such file", "patchbay init --config")
+        work = self.home / "work"
+        work.mkdir()
+        (work / "hub.yaml").write_text("toolsets: {}\n")
+        self.assertSays(self.cli("connect", "cursor", modules=False, cwd=work).stderr, "warning", "--config hub.yaml")
+        self.assertNotIn("warning", self.cli("connect", "cursor", "--config", "hub.yaml", modules=False, cwd=work).stderr)
+        self.assertNotIn("warning", self.cli("connect", "cursor", "--undo", modules=False, cwd=work).stderr)
+
     def test_undo_wants_no_manifest(self):
         """What is brought back does not depend on what the hub would write now; no file is no file again."""
         (self.home / "other.json").write_text('{"toolsets": {}}')
@@ -359,6 +373,7 @@ class Programs(HubTest):
 
     def test_what_changed_meanwhile_stays(self):
         file = self.put("vscode")
+        self.manifest.write_text("{}")
         self.run_on("connect", "vscode")
         file.write_text(file.read_text().replace('"inputs": []', '"inputs": [1]'))
         self.run_on("connect", "vscode", "--remove")

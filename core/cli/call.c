@@ -51,7 +51,8 @@ static int read_arguments(const cli_options *options, hub_buf *out, hub_str *ret
         return err == HUB_OK ? EXIT_OK : EXIT_USAGE;
     }
     if (options->argument_count > 2) {
-        cli_complain("\"%s\" is one argument too many", options->arguments[2]);
+        cli_complain("\"%s\" is one argument too many: wanted NAME=VALUE..., or one JSON object",
+                     options->arguments[2]);
         return EXIT_USAGE;
     }
     const char *word = options->argument_count > 1 ? options->arguments[1] : "{}";
@@ -62,7 +63,10 @@ static int read_arguments(const cli_options *options, hub_buf *out, hub_str *ret
         return EXIT_USAGE;
     }
     if (hub_json_check(hub_buf_str(out), ret_json, &why) != HUB_OK) {
-        cli_complain("the arguments are not JSON: %s", why.text);
+        bool is_word = word[0] != '{' && strcmp(word, "-") != 0;
+        cli_complain(is_word ? "\"%s\" is not JSON, and not NAME=VALUE: wanted one of the two"
+                             : "the arguments are not JSON: %s",
+                     is_word ? word : why.text);
         return EXIT_USAGE;
     }
     if (hub_json_type_of(*ret_json) != HUB_JSON_OBJECT) {

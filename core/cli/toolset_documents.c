@@ -43,7 +43,11 @@ static void wait_for(cli_local *local, const waiting *one)
 
 static int complain(const waiting *one)
 {
-    cli_complain("%s", one->why.text);
+    hub_buf said;
+    hub_buf_init(&said, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    cli_saved_add_words(&said, hub_str_of(one->why.text));
+    cli_complain(HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&said)));
+    hub_buf_fini(&said);
     return one->err == HUB_ENOMEM ? EXIT_INTERNAL : EXIT_CONFIG;
 }
 

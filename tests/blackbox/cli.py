@@ -243,7 +243,8 @@ class Call(HubTest):
             "n": 3, "s": "3", "b": True, "l": [1, 2], "o": None, "either": "4", "x": "5", "y": [6], "u": "a=b"})
         self.assertEqual(arguments("s=", "x=ä b"), {"s": "", "x": "ä b"})
         for words, saying in ((("s=1", "s=2"), "s is given twice"), (("y:={",), "y: what follows"), (("s=1", "two"), '"two"'),
-                              (("{}", "s=1"), "too many"), (("=1",), "not JSON")):
+                              (("{}", "s=1"), "too many"), (("=1",), "not JSON"),
+                              (("s",), '"s" is not JSON, and not NAME=VALUE'), (("s", "1"), '"1" is one argument too many: wanted NAME=VALUE')):
             self.assertIn(saying, arguments(*words, code=USAGE))
 
     def test_without_arguments(self):

@@ -41,6 +41,7 @@ class Toolset(HubTest):
         said = self.good("build", "dev", "git:status", "docker:*", "--description", "For me")
         self.assertEqual(said, "saved: `patchbay toolset equip` shows its tools")  # here there are commands, and no tools to call
         self.assertIn("`patchbay toolset list` names them all", self.bad("equip", "nobody"))
+        self.assertIn("`patchbay toolset list` names them all", self.bad("show", "nobody"))
         self.assertIn("`patchbay list tools` shows", self.bad("build", "other", "git:nothing"))
         lines = self.good("list").splitlines()
         self.assertEqual(lines[0], "dev  3 tools, own: For me")

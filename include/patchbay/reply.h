@@ -144,6 +144,22 @@ static inline void patchbay_reply_again_(const patchbay_tool_call *call)
                                patchbay_str_of("replied twice"));
 }
 
+/* The host cannot pass on what was replied, and has failed the call: say where it is wrong. */
+static inline void patchbay_reply_refused_(const patchbay_tool_call *call, patchbay_str json)
+{
+    char text[128];
+    size_t at = patchbay_json_fault(json);
+    if (at == SIZE_MAX) {
+        (void)snprintf(text, sizeof text, "gave an answer that the hub refuses: see plugin.fault");
+    } else {
+        (void)snprintf(text, sizeof text, "gave an answer that is not valid JSON at byte %lu%s",
+                       (unsigned long)at,
+                       at == json.len ? ", where it ends: is a patchbay_write_end_... missing?"
+                                      : "");
+    }
+    patchbay_log_of_(call, text);
+}
+
 static inline void patchbay_finish_(patchbay_tool_call *call, int32_t status, patchbay_str json)
 {
     if (!patchbay_begin_reply_(call)) {
@@ -151,7 +167,10 @@ static inline void patchbay_finish_(patchbay_tool_call *call, int32_t status, pa
         return;
     }
     /* Refused only when the hub has completed the call already: cancelled, or timed out. */
-    (void)call->toolset->api->finish(call->toolset->host, call->id, status, json);
+    if (call->toolset->api->finish(call->toolset->host, call->id, status, json) ==
+        PATCHBAY_EINVAL) {
+        patchbay_reply_refused_(call, json);
+    }
     patchbay_end_reply_(call);
 }
 

@@ -60,6 +60,13 @@ class Replies(Compiled):
         self.assertEqual(self.client.call("t__late").result["content"][0]["text"], "in time")
         self.check("forget")
 
+    def test_a_reply_that_is_not_json(self):
+        self.assertSays(self.client.call("t__unclosed").result["content"][0]["text"], "not a valid JSON object")
+        said = 'the handler of \\"unclosed\\" gave an answer that is not valid JSON at byte'
+        self.assertSays(self.client.hub.wait_log(said), "where it ends", "patchbay_write_end_")
+        self.assertSays(self.client.hub.wait_log("plugin.fault"), "toolset=t")
+        self.assertEqual(self.client.call("t__good").result["content"][0]["text"], "good")
+
     def test_a_reply_of_another_thread_after_cancellation(self):
         call = self.client.send_call("t__thread", meta={"progressToken": "p"})
         self.client.hub.wait_until(lambda: self.client.hub.notifications("notifications/progress"), "the thread")

@@ -72,11 +72,22 @@ static void reply_from_thread(patchbay_tool_call *call)
     bell.is_started = pthread_create(&bell.thread, NULL, reply_when_cancelled, call) == 0;
 }
 
+/* An object without its end. */
+static void leave_open(patchbay_tool_call *call)
+{
+    patchbay_out *out = patchbay_structured(call);
+    patchbay_write_object(out);
+    patchbay_write_key(out, "n");
+    patchbay_write_int(out, 1);
+    patchbay_reply(call);
+}
+
 static const patchbay_tool TOOLS[] = {
     {.name = "good", .handler = good},
     {.name = "twice", .handler = twice},
     {.name = "forget", .handler = forget},
     {.name = "late", .handler = reply_late},
+    {.name = "unclosed", .handler = leave_open},
     {.name = "thread", .handler = reply_from_thread, .flags = PATCHBAY_NONBLOCKING},
 };
 enum { TOOL_COUNT = sizeof TOOLS / sizeof TOOLS[0] };

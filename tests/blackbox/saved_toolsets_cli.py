@@ -62,7 +62,8 @@ class Toolset(HubTest):
     def test_edit(self):
         self.good("build", "dev", "git:status", "git:commit")
         before = {t["id"]: t["digest"] for t in self.shown("dev")["tools"]}
-        self.good("edit", "dev", "add", "docker:ps")
+        self.assertEqual(self.good("edit", "dev", "add", "docker:ps"), "saved: `patchbay toolset equip` shows its tools")
+        self.assertNotIn("do not answer", self.bad("edit", "dev", "add", "docker:nothing"))
         after = {t["id"]: t["digest"] for t in self.shown("dev")["tools"]}
         self.assertEqual(set(after), {*before, "docker:ps"})
         self.good("edit", "dev", "remove", "git:*")

@@ -268,6 +268,16 @@ static bool is_about(hub_str list, hub_str key)
     return is;
 }
 
+/* Whether it is not known what a toolset has. One that was asked, and is not used any more, has no list of
+ * its own, but what it has said is still shown. */
+static bool is_unknown(const saved_building *one, hub_sight sight, const hub_toolset *toolset)
+{
+    hub_shown_part part = {.section = NULL};
+    return hub_saved_is_silent(sight, toolset) &&
+           !(get_part(sight, one->hub, hub_str_of(hub_toolset_key(toolset)), &part) &&
+             part.section->count > 0);
+}
+
 static void find_silent(saved_building *one, hub_sight sight)
 {
     hub_str match = hub_json_get(one->arguments, HUB_STR("match"));
@@ -276,7 +286,7 @@ static void find_silent(saved_building *one, hub_sight sight)
     for (size_t i = 0; i < hub_toolset_total(one->hub); i++) {
         const hub_toolset *toolset = hub_toolset_at(one->hub, i);
         hub_str key = hub_str_of(hub_toolset_key(toolset));
-        if (hub_saved_is_silent(sight, toolset) &&
+        if (is_unknown(one, sight, toolset) &&
             ((one->base == NULL && is_about(match, key)) || is_about(tools, key))) {
             hub_name_list_add(&one->silent, key);
         }

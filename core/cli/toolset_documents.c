@@ -333,15 +333,40 @@ static int read_json(const char *path, hub_buf *text, hub_str *ret_json)
     return err == HUB_OK ? EXIT_OK : EXIT_CONFIG;
 }
 
-/* A file with one document. */
-static int read_file(const char *path, hub_saved **ret_saved)
+/* Of a file as `export` writes it, {"toolsets": […]}, or a list: the one of this name, or the only one. */
+static hub_str pick(hub_str json, const char *name)
+{
+    hub_str list = hub_json_get(json, HUB_STR("toolsets"));
+    list = hub_json_type_of(json) == HUB_JSON_ARRAY ? json : list;
+    hub_json_iter it = hub_json_iterate(list);
+    hub_str key;
+    hub_str one;
+    hub_str only = HUB_STR_EMPTY;
+    if (hub_json_type_of(list) != HUB_JSON_ARRAY) {
+        return json;
+    }
+    while (hub_json_next(&it, &key, &one)) {
+        if (hub_json_string_is(hub_json_get(one, HUB_STR("name")), hub_str_of(name))) {
+            return one;
+        }
+        only = one;
+    }
+    return hub_json_count(list) == 1 ? only : HUB_STR_EMPTY;
+}
+
+/* The document of a file. */
+static int read_file(const char *path, const char *name, hub_saved **ret_saved)
 {
     hub_error why = {.text = ""};
     hub_buf text;
     hub_str json;
     hub_buf_init(&text, HUB_LIMIT_SAVED_FILE_BYTES);
     int status = read_json(path, &text, &json);
-    if (status == EXIT_OK && hub_saved_read(HUB_STR_EMPTY, json, ret_saved, &why) != HUB_OK) {
+    hub_str one = status == EXIT_OK ? pick(json, name) : HUB_STR_EMPTY;
+    if (status == EXIT_OK && one.len == 0) {
+        cli_complain("%s: there is no saved toolset \"%s\" in it", path, name);
+        status = EXIT_CONFIG;
+    } else if (status == EXIT_OK && hub_saved_read(HUB_STR_EMPTY, one, ret_saved, &why) != HUB_OK) {
         cli_complain("%s: %s", path, why.text);
         status = EXIT_CONFIG;
     }
@@ -515,7 +540,7 @@ static int select_other(const cli_options *options, cli_local *local, const hub_
         free(now.tools);
     } else {
         const char *name = options->arguments[2];
-        status = strpbrk(name, "./") != NULL ? read_file(name, &other.saved)
+        status = strpbrk(name, "./") != NULL ? read_file(name, options->arguments[1], &other.saved)
                                              : cli_saved_find(options, local, name, &other);
         err = status == EXIT_OK ? hub_saved_select(other.saved, ret_selection) : HUB_OK;
         hub_saved_destroy(other.saved);

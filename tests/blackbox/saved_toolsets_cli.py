@@ -100,6 +100,9 @@ class Toolset(HubTest):
         self.assertEqual(self.good("diff", "two", "hyper"), "- docker:ps")
         self.assertEqual(self.good("diff", "hyper", "two"), "+ docker:ps")
         self.assertEqual(self.good("diff", "two", path), "- docker:ps")
+        path.write_text(everything)  # as `export` has written it: the one of this name
+        self.assertEqual(self.good("diff", "two", path), "")
+        self.assertIn('there is no saved toolset "hyper" in it', self.bad("diff", "hyper", path))
 
     def test_whose(self):
         self.good("build", "mine", "git:log", "--owner", "token:ann")

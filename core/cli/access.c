@@ -10,6 +10,7 @@
 #include "config/tokens.h"
 #include "identity/access.h"
 #include "identity/arguments.h"
+#include "identity/identity.h"
 #include "wire/json.h"
 
 #include <stdio.h>
@@ -462,6 +463,10 @@ static void run_test(test_file *file, const hub_node *test)
     const char *then = hub_node_text_of(test, "then");
     if (test->kind != HUB_NODE_MAP || who == NULL || tool == NULL || then == NULL) {
         fail(file, test, "a test has `who`, `tool` and `then`");
+        return;
+    }
+    if (!hub_principal_has_kind(hub_str_of(who))) {
+        fail(file, test, "`who` wants a principal with its kind: " HUB_PRINCIPAL_KINDS);
         return;
     }
     const hub_node *about = file->principals != NULL ? hub_node_find(file->principals, who) : NULL;

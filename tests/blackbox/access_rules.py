@@ -275,6 +275,14 @@ class Command(HubTest):
             path.write_text(text)
             self.assertEqual(self.access("test", path).returncode, 3, text)
 
+    def test_an_expectation_of_a_name_without_its_kind(self):
+        """No client is ever that principal, so nothing that holds of it says anything."""
+        path = self.home / "rules.yaml"
+        path.write_text("access: {default: deny}\ntests:\n  - {who: ann, tool: 'docs:a', then: deny}\n")
+        done = self.access("test", path)
+        self.assertEqual(done.returncode, 6, done.stdout)
+        self.assertSays(done.stdout, "tests[0]", "token:NAME")
+
     def test_explain(self):
         tokens = self.home / "tokens.json"
         self.cli("token", "new", "ann", "--tokens", tokens, "--groups", "ops", modules=False)

@@ -225,6 +225,15 @@ class Building(Saved):
         self.assertIn("unknown tools: git:nothing,nobody:x", self.refused(
             client, "build-toolset", {"name": "gone", "tools": ["git:nothing", "git:log", "nobody:x"]}))
 
+    def test_a_call_of_what_is_not_equipped(self):
+        """To enable its toolset would not help: while something is equipped, its tools are there and no others."""
+        client = self.client()
+        self.build(client, "short", ["git:log"])
+        self.equip(client, "short")
+        said = client.call("docker__ps").error["message"]
+        self.assertSays(said, "Unknown tool: docker__ps", 'is equipped has nothing of "docker"', "call unequip-toolset")
+        self.assertNotIn("enable_toolset", said)
+
     def test_servers_that_do_not_answer(self):  # S3.11
         client = self.client(toolsets={**TOOLSETS, "up": {"command": "/does/not/exist"}, "other": {"command": "/does/not/exist"}})
         text = self.refused(client, "build-toolset", {"name": "gone", "tools": ["up:x", {"namespacedName": "other.y"}, "git:log"]})

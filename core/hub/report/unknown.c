@@ -72,15 +72,26 @@ static void respond_silent(const hub_request *request, hub_kind kind, const sile
 
 /* ---- whose toolset is off -------------------------------------------------------------------- */
 
+/* Whether the client has this tool of the hub's own. */
+static bool has_own(const hub_request *request, hub_str name)
+{
+    const hub_entry *entry = hub_sight_find(hub_request_sight(request), HUB_KIND_TOOL, name);
+    return entry != NULL && hub_toolset_is_meta(entry->owner);
+}
+
+static bool is_equipped(const hub_request *request)
+{
+    return hub_exposure_selection(hub_session_exposure(request->session)) != NULL;
+}
+
 /* Whether the client could have the toolset by asking for it: it has the tool for that, and no
  * policy is in the way. How many are active does not matter. */
 static bool could_enable(const hub_request *request, const hub_toolset *toolset)
 {
     hub_str key = hub_str_of(hub_toolset_key(toolset));
-    const hub_entry *enable =
-        hub_sight_find(hub_request_sight(request), HUB_KIND_TOOL, HUB_STR("enable_toolset"));
-    return enable != NULL && hub_toolset_is_meta(enable->owner) &&
-           hub_toolset_settings_of(toolset)->enabled &&
+    bool has_tool = has_own(request, HUB_STR("enable_toolset")) ||
+                    (is_equipped(request) && has_own(request, HUB_STR("unequip-toolset")));
+    return has_tool && hub_toolset_settings_of(toolset)->enabled &&
            hub_exposure_may_tell_of(hub_session_exposure(request->session), key);
 }
 
@@ -115,12 +126,19 @@ static const hub_toolset *find_off(const hub_request *request, hub_kind kind, hu
 }
 
 /* How to have the toolset; or why nobody can, as list_toolsets says it, too. */
-static void add_off(const hub_toolset *toolset, hub_buf *text)
+static void add_off(const hub_request *request, const hub_toolset *toolset, hub_buf *text)
 {
     const char *key = hub_toolset_key(toolset);
     if (hub_toolset_unusable(toolset)[0] != '\0') {
         hub_buf_printf(text, "; toolset \"%s\" cannot be used: ", key);
         hub_line_add(text, hub_str_of(hub_toolset_unusable(toolset)), HUB_LIMIT_REASON_BYTES);
+        return;
+    }
+    if (is_equipped(request)) {
+        hub_buf_printf(text, "; the saved toolset that is equipped has nothing of \"%s\"%s", key,
+                       has_own(request, HUB_STR("unequip-toolset"))
+                           ? ": call unequip-toolset, then try again"
+                           : "");
         return;
     }
     hub_buf_printf(text,
@@ -217,7 +235,7 @@ static void add_help(const hub_request *request, hub_kind kind, hub_str name, co
             ? HUB_STR_EMPTY
             : hub_unknown_nearest(hub_sight_shown(hub_request_sight(request), kind), name);
     if (off != NULL) {
-        add_off(off, text);
+        add_off(request, off, text);
     } else if (nearest.len > 0 && !hub_str_eq(nearest, name)) {
         hub_buf_printf(text, "; did you mean \"" HUB_STR_FMT "\"?", HUB_STR_ARG(nearest));
     }

@@ -798,10 +798,19 @@ class Evil(Upstreams):
                 upstream.on["server/discover"] = lambda x, s=status: x.status(s, Location=other.url + "?key=canary")
                 client = self.start(upstream)
                 self.assertEqual(client.own_names(), [])
-                client.hub.wait_log(f"redirects to {other.origin} ")
+                client.hub.wait_log(f"redirects to {other.url} ")
                 self.assertEqual(other.requests, [])
                 self.assertNotIn("canary", client.hub.log)
                 client.hub.finish()
+
+    def test_a_redirect_within_the_origin_that_is_not_followed(self):
+        """What is not followed is named with its path: only that differs."""
+        upstream = self.upstream()
+        upstream.on["tools/call"] = lambda x: x.status(301, Location="/mcp/?key=canary")
+        client = self.start(upstream)
+        message = client.call("up__echo").tool_error["message"]
+        self.assertSays(message, f"redirects to {upstream.url}/ (HTTP 301)", "make it the url of the entry")
+        self.assertNotIn("canary", message)
 
     def test_redirects_within_the_origin(self):
         for status in (307, 308):

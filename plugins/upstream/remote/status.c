@@ -339,12 +339,17 @@ void answer_take_redirect(exchange *x, const char *url)
     if (answer_follow(x, url)) {
         return;
     }
-    char *origin = url != NULL ? url_dup_origin(url) : NULL;
-    (void)snprintf(why, sizeof why,
-                   "%s redirects to %s (HTTP %ld), which is not followed: if that is where the "
-                   "server is, make it the url of the entry",
-                   remote->shown, origin != NULL ? origin : "nowhere", x->status);
-    free(origin);
+    char *target = url != NULL ? url_dup_shown(url) : NULL;
+    if (target != NULL) {
+        (void)snprintf(why, sizeof why,
+                       "%s redirects to %.200s (HTTP %ld), which is not followed: if that is where "
+                       "the server is, make it the url of the entry",
+                       remote->shown, target, x->status);
+    } else {
+        (void)snprintf(why, sizeof why, "%s redirects (HTTP %ld), and not to an address of http",
+                       remote->shown, x->status);
+    }
+    free(target);
     if (x->kind == EXCHANGE_REQUEST && x->role == ROLE_DISCOVER) {
         upstream_disconnect(&remote->server, why, CAUSE_CONFIG);
     } else {

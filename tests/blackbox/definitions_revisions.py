@@ -133,9 +133,9 @@ class Calls(HubTest):
              tool("plain"), tool("die", outputSchema=OUTPUT)]
     RESULT = '{"content":[{"type":"text","text":"[1]"}], "structuredContent" : [1.0], "x-more":1.50}'
 
-    def start(self, *flags, **manifest):
+    def start(self, *flags, tools=TOOLS, **manifest):
         path = self.home / "tools.json"
-        path.write_text(json.dumps(self.TOOLS), encoding="utf-8")
+        path.write_text(json.dumps(tools), encoding="utf-8")
         self.server = self.recorder()
         return self.hub(*flags, manifest=manifest,
                         toolsets={"up": self.server.toolset("--tools", path, "--era", "modern")})
@@ -159,6 +159,14 @@ class Calls(HubTest):
     def test_other_tools_of_a_legacy_client_keep_theirs(self):
         client = LegacyClient(self.start())
         self.assertEqual(client.call("up__plain", {"a": 1}).result["structuredContent"], {"a": 1})
+        client.hub.finish()
+
+    def test_one_that_is_no_object_is_left_out_of_a_tool_without_a_schema(self):
+        client = LegacyClient(self.start(tools=[tool("raw")]))
+        for value, stays in (("[1.0]", False), ("5", False), ("null", False), ('{"a":1.0}', True)):
+            answer = self.call_raw(client, f'{{"resultType":"complete","content":[],"structuredContent":{value},"x-more":1.50}}')
+            kept = f'"structuredContent":{value},' if stays else ""
+            self.assertEqual(answer.slice("result"), f'{{"resultType":"complete","content":[],{kept}"x-more":1.50}}')
         client.hub.finish()
 
     def test_failures_are_told_without_it_too(self):

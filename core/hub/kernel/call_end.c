@@ -106,6 +106,12 @@ static void complete(hub_call *call, const hub_outcome *outcome)
     hub_call_release(call);
 }
 
+static bool is_of_older_client(const hub_call *call)
+{
+    return call->is_tool_call && call->context.era == HUB_ERA_LEGACY &&
+           call->context.revision != HUB_REVISION_NONE;
+}
+
 /* Which stations an outcome passes: those that the call was begun at or that have state with it, and
  * those that react to what it is. */
 static hub_station_mask passed_by(const hub_call *call, const hub_outcome *outcome)
@@ -118,6 +124,8 @@ static hub_station_mask passed_by(const hub_call *call, const hub_outcome *outco
         triggers = HUB_ON_RPC_ERROR;
     } else if (outcome->is_partial) {
         triggers = HUB_ON_TYPED;
+    } else if (outcome->has_type && is_of_older_client(call)) {
+        triggers = HUB_ON_OUTPUT;
     }
     return call->begun | call->used |
            (call->binding != NULL ? hub_stations_triggered(triggers) : 0);

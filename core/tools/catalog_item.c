@@ -84,16 +84,30 @@ static bool read_members(hub_str object, wanted_member *wanted, size_t count)
     return is_single;
 }
 
-/* Whether a name can be shown and sent on: no control character, no blank end. */
-static bool is_usable_name(hub_str name, size_t max_bytes)
+/* Why a name, or a URI, cannot be shown and sent on, or NULL. */
+static const char *check_name(hub_str name, const char *key, size_t max_bytes, hub_error *why)
 {
+    if (name.len == 0) {
+        (void)hub_fail(why, HUB_EINVAL, "its %s is empty", key);
+        return why->text;
+    }
+    if (name.len > max_bytes) {
+        (void)hub_fail(why, HUB_EINVAL, "its %s has %zu bytes, at most %zu are allowed", key,
+                       name.len, max_bytes);
+        return why->text;
+    }
     for (size_t i = 0; i < name.len; i++) {
         unsigned char c = (unsigned char)name.ptr[i];
         if (c < 0x20 || c == 0x7f) {
-            return false;
+            (void)hub_fail(why, HUB_EINVAL, "its %s has control characters", key);
+            return why->text;
         }
     }
-    return name.len > 0 && name.len <= max_bytes && hub_str_trim(name).len == name.len;
+    if (hub_str_trim(name).len != name.len) {
+        (void)hub_fail(why, HUB_EINVAL, "its %s begins or ends with a space", key);
+        return why->text;
+    }
+    return NULL;
 }
 
 static bool read_name(hub_catalog_reading *parser, hub_item *item)
@@ -394,10 +408,9 @@ hub_err catalog_add_item(hub_catalog_reading *parser, hub_str original)
         return HUB_OK;
     }
     item.shown = shown_name(&item);
-    if (!is_usable_name(item.name, parser->kind->max_bytes)) {
-        (void)hub_fail(&why, HUB_EINVAL, "its %s is empty, too long, or has control characters",
-                       key);
-        reason = why.text;
+    const char *of_name = check_name(item.name, key, parser->kind->max_bytes, &why);
+    if (of_name != NULL) {
+        reason = of_name;
     } else if (!is_single) {
         reason = "a member of its definition occurs twice";
     } else if (reason == NULL) {

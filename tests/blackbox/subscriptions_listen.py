@@ -127,7 +127,7 @@ class Listening(HubTest):
             client.listen(toolsListChanged=True)
         refused = client.request("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
         self.assertNotIn(refused.code, range(-32768, -31999))
-        self.assertSays(refused.error["message"], "too many")
+        self.assertSays(refused.error["message"], "too many open subscriptions", "(64)")
 
     def test_legacy_clients_do_not_have_it(self):
         client = self.legacy(toolsets=TOOLSETS)

@@ -175,7 +175,7 @@ class LegacyServer(Upstream):
         ]
         recorder.wait_until(lambda: len(recorder.lines("resources/subscribe")) == 4096, "all of them")
         refusal = self.subscribe(legacy).error["message"]
-        self.assertSays(refusal, "too many resources")
+        self.assertSays(refusal, "too many resources", "(4096)")
         modern.cancel(streams[0])
         recorder.wait_until(lambda: len(recorder.lines("resources/unsubscribe")) == 256, "the end of some")
         self.subscribe(legacy).result

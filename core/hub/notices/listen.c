@@ -254,9 +254,11 @@ void hub_listen_open(const hub_request *request)
         return;
     }
     if (hub_notices_in(session)->listen_count >= HUB_LIMIT_LISTENS_PER_SESSION) {
-        hub_respond_error(request, HUB_RPC_OVERLOADED,
-                          HUB_STR("too many open subscriptions on this connection: end one first"),
-                          HUB_STR_EMPTY);
+        hub_error why;
+        (void)hub_fail(&why, HUB_ELIMIT,
+                       "too many open subscriptions on this connection (%d): end one first",
+                       HUB_LIMIT_LISTENS_PER_SESSION);
+        hub_respond_error(request, HUB_RPC_OVERLOADED, hub_str_of(why.text), HUB_STR_EMPTY);
         return;
     }
     if (request->call == NULL && await_resources(request)) {

@@ -60,9 +60,10 @@ static void subscribe(const hub_request *request, const target *what)
         return;
     }
     if (hub_notices_in(session)->subscribers.count >= HUB_LIMIT_SUBSCRIPTIONS) {
-        hub_respond_error(request, HUB_RPC_OVERLOADED,
-                          HUB_STR("too many subscriptions in this session: end one first"),
-                          HUB_STR_EMPTY);
+        (void)hub_fail(&why, HUB_ELIMIT,
+                       "too many subscriptions in this session (%d): end one first",
+                       HUB_LIMIT_SUBSCRIPTIONS);
+        hub_respond_error(request, HUB_RPC_OVERLOADED, hub_str_of(why.text), HUB_STR_EMPTY);
         return;
     }
     hub_call *call;

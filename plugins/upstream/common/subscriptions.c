@@ -340,8 +340,11 @@ void upstream_subscribe(mcp_server *server, patchbay_call call, const patchbay_r
         return;
     }
     if (add(server, call, request->tool) == NULL) {
-        upstream_finish_text(server, call, PATCHBAY_FAILED,
-                             "too many resources of this server are watched: end a subscription");
+        char why[128];
+        (void)snprintf(why, sizeof why,
+                       "too many resources of this server are watched (%d): end a subscription",
+                       UPSTREAM_WATCHED);
+        upstream_finish_text(server, call, PATCHBAY_FAILED, why);
         return;
     }
     if (server->era == ERA_MODERN) {

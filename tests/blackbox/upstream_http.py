@@ -956,6 +956,42 @@ class Opening(Upstreams):
                 self.assertEqual(json.loads(self.text(client.call("up__echo", {"n": 1}))), {"n": 1})
                 self.assertEqual(len(upstream.of("initialize")), 1)
 
+    def test_a_server_that_lists_revisions_with_a_handshake(self):
+        """What it lists decides, also where it knows the request: 2026-07-28 basic/versioning, and its own words for the others."""
+        about = {"resultType": "complete", "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "public"}
+        for listed, works in ((["2025-11-25"], True), (["2099-01-01", "2024-11-05"], True), (["2099-01-01"], False), ([], False)):
+            refused = {"code": -32022, "message": "No", "data": {"supported": listed, "requested": MODERN}}
+            for discover in (
+                lambda x: x.result({**about, "supportedVersions": listed}),
+                lambda x: x.status(400, x.reply(error=refused)),
+            ):
+                with self.subTest(listed):
+                    upstream = self.upstream()
+                    upstream.on["server/discover"] = discover
+                    client = self.start(upstream)
+                    if works:
+                        self.assertEqual(json.loads(self.text(client.call("up__echo", {"n": 1}))), {"n": 1})
+                    else:
+                        self.assertSays(client.call("up__echo").tool_error["message"], "speaks no protocol version", *listed)
+                    self.assertEqual(len(upstream.of("initialize")) > 0, works)
+                    client.hub.finish()
+
+    def test_a_server_that_only_says_that_it_is_of_the_other_era(self):
+        """It lists a revision with a handshake, which it then denies, for one that it does not list: nobody goes round in circles."""
+        upstream = self.upstream()
+        refused = {"code": -32022, "message": "No", "data": {"supported": [MODERN], "requested": "2025-11-25"}}
+        upstream.on["server/discover"] = lambda x: x.error(-32022, "No", data={"supported": ["2025-11-25"], "requested": MODERN})
+        upstream.on["initialize"] = lambda x: x.status(400, x.reply(error=refused))
+        client = self.start(upstream, **LATER)
+        self.assertSays(client.call("up__echo").tool_error["message"], "speaks no protocol version")
+        self.assertEqual((len(upstream.of("server/discover")), len(upstream.of("initialize"))), (2, 1))
+
+    def test_an_initialize_that_brings_the_revision_without_one(self):
+        upstream = self.upstream()
+        upstream.revision = MODERN
+        client = self.start(upstream, **LATER)
+        self.assertSays(client.call("up__echo").tool_error["message"], f"answered `initialize` with {MODERN}, which has none")
+
 
 class Configuration(Upstreams):
     def test_protocol(self):

@@ -75,8 +75,8 @@ class Exchange:
     def result(self, result, **headers):
         self.status(200, self.reply(result=result), **headers)
 
-    def error(self, code, message, status=200):
-        self.status(status, self.reply(error={"code": code, "message": message}))
+    def error(self, code, message, status=200, **more):
+        self.status(status, self.reply(error={"code": code, "message": message, **more}))
 
     def stream(self):
         """Begin an event stream that lasts until close()."""

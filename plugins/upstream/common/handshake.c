@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which era does the server speak? MCP 2026-07-28 basic/transports/stdio, Backward Compatibility:
- * probe with server/discover; a DiscoverResult or a recognised modern error means modern; any other
- * answer, or silence, means legacy, and the initialize handshake follows. A configured revision
- * decides instead; a modern server may then do without server/discover.
+ * probe with server/discover; a DiscoverResult or a recognised modern error means modern, unless all
+ * that it lists of what the hub speaks has a handshake; that, any other answer, or silence, means
+ * legacy, and the initialize handshake follows. A configured revision decides instead; a modern server
+ * may then do without server/discover.
  *
  * Silence may also mean that the server is slow to start. So an answer that comes after all counts
  * until initialize is answered, and what was only guessed is asked again: at the next start, and
@@ -16,6 +17,8 @@
 
 static const char *const LEGACY_VERSIONS[] = {"2025-11-25", "2025-06-18", "2025-03-26",
                                               "2024-11-05"};
+
+enum { LEGACY_COUNT = sizeof LEGACY_VERSIONS / sizeof LEGACY_VERSIONS[0] };
 
 enum { PROBE_DOUBLINGS = 6 };
 
@@ -213,11 +216,24 @@ static void refuse_version(mcp_server *server, patchbay_str says)
     upstream_fail(server, text);
 }
 
-/* The server is modern; go on if it speaks a revision that the hub speaks too. */
-static void take_modern(mcp_server *server, patchbay_str versions, patchbay_str capabilities)
+static int lists_legacy(patchbay_str versions)
+{
+    for (size_t i = 0; i < LEGACY_COUNT; i++) {
+        if (lists_version(versions, LEGACY_VERSIONS[i])) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The server lists what it speaks; go on if that has a revision that the hub speaks too. One that has
+ * refused a handshake already is not asked for another. */
+static void take_versions(mcp_server *server, patchbay_str versions, patchbay_str capabilities)
 {
     if (lists_version(versions, UPSTREAM_MODERN_VERSION)) {
         begin_modern(server, capabilities);
+    } else if (lists_legacy(versions) && !is_forced_modern(server) && !server->said_modern) {
+        initialize(server);
     } else {
         refuse_version(server, versions);
     }
@@ -284,16 +300,16 @@ void upstream_take_discovery(mcp_server *server, const patchbay_message *message
             go_on_without(server); /* no DiscoverResult: there are servers that say {} to all */
         } else {
             upstream_tell_about(server, message->result);
-            take_modern(server, versions,
-                        capabilities.len > 0 ? capabilities : patchbay_str_of("{}"));
+            take_versions(server, versions,
+                          capabilities.len > 0 ? capabilities : patchbay_str_of("{}"));
         }
         return;
     }
     (void)patchbay_json_int(patchbay_json_get(message->error, "code"), &code);
     if (code == CODE_UNSUPPORTED_VERSION) {
-        take_modern(server,
-                    patchbay_json_get(patchbay_json_get(message->error, "data"), "supported"),
-                    NOTHING);
+        take_versions(server,
+                      patchbay_json_get(patchbay_json_get(message->error, "data"), "supported"),
+                      NOTHING);
     } else if (code == CODE_MISSING_CAPABILITY) {
         upstream_fail(server, "demands a capability that this hub does not offer");
     } else {
@@ -353,12 +369,16 @@ void upstream_take_initialization(mcp_server *server, const patchbay_message *me
         return;
     }
     patchbay_str version = patchbay_json_get(message->result, "protocolVersion");
-    size_t count = sizeof LEGACY_VERSIONS / sizeof LEGACY_VERSIONS[0];
     size_t i = 0;
-    while (i < count && !patchbay_json_is(version, patchbay_str_of(LEGACY_VERSIONS[i]))) {
+    while (i < LEGACY_COUNT && !patchbay_json_is(version, patchbay_str_of(LEGACY_VERSIONS[i]))) {
         i++;
     }
-    if (i == count) {
+    if (patchbay_json_is(version, patchbay_str_of(UPSTREAM_MODERN_VERSION))) {
+        upstream_fail(server,
+                      "answered `initialize` with " UPSTREAM_MODERN_VERSION ", which has none");
+        return;
+    }
+    if (i == LEGACY_COUNT) {
         refuse_version(server, version);
         return;
     }

@@ -986,6 +986,37 @@ class Opening(Upstreams):
         self.assertSays(client.call("up__echo").tool_error["message"], "speaks no protocol version")
         self.assertEqual((len(upstream.of("server/discover")), len(upstream.of("initialize"))), (2, 1))
 
+    def replaced(self, first, second, refusal):
+        """A server, another one of the other era at its address, and what the second call comes to. A call that the first one still
+        works on is not given up for that; when none is left, the hub asks again what is spoken there."""
+        upstream = self.upstream(first)
+        call, held = upstream.on["tools/call"], []
+        client = self.start(upstream)
+        client.call("up__echo", {"n": 1}).result
+        upstream.on["tools/call"] = held.append
+        waiting = client.send_call("up__echo", {"n": 2})
+        upstream.wait_until(lambda: held, "the call")
+        upstream.era = second
+        is_new = {"legacy": lambda x: "mcp-session-id" in x.headers, "modern": lambda x: META + "protocolVersion" in x.params.get("_meta", {})}[second]
+        upstream.on["tools/call"] = lambda x: call(x) if is_new(x) else x.error(*refusal[:2], status=400, **refusal[2])
+        upstream.on["initialize"] = lambda x: upstream.initialize(x) if second == "legacy" else x.error(-32022, "No", status=400, **refusal[2])
+        for _ in range(2):
+            self.assertEqual(client.call("up__echo", {"n": 3}).code, refusal[0])
+        call(held[0])
+        client.hub.response(waiting).result
+        self.assertEqual(client.call("up__echo", {"n": 3}).code, refusal[0])
+        self.assertEqual(json.loads(self.text(client.call("up__echo", {"n": 4}))), {"n": 4})
+
+    def test_a_modern_server_that_is_replaced_by_a_legacy_one(self):
+        for code, message in ((-32000, "Bad Request: No valid session ID provided"), (-32600, "Bad Request: Missing session ID")):
+            with self.subTest(code):
+                self.replaced("modern", "legacy", (code, message, {}))
+
+    def test_a_legacy_server_that_is_replaced_by_a_modern_one(self):
+        lists = {"data": {"supported": [MODERN], "requested": "2025-11-25"}}
+        self.replaced("legacy", "modern", (-32022, "Unsupported protocol version", lists))
+        self.replaced("legacy", "modern", (-32020, "Header mismatch: Mcp-Method is missing", lists))
+
     def test_an_initialize_that_brings_the_revision_without_one(self):
         upstream = self.upstream()
         upstream.revision = MODERN

@@ -277,11 +277,25 @@ static void take_late_discovery(mcp_server *server, const patchbay_message *mess
     }
 }
 
+static void ask_again(mcp_server *server)
+{
+    upstream_disconnect(server, "the server is asked again what it speaks", CAUSE_NONE);
+    upstream_connect(server);
+}
+
 void upstream_handshake_mend(mcp_server *server)
 {
     if (server->phase == PHASE_READY && server->is_late_modern && !upstream_is_needed(server)) {
-        upstream_disconnect(server, "the server is asked again what it speaks", CAUSE_NONE);
-        upstream_connect(server);
+        ask_again(server);
+    }
+}
+
+void upstream_handshake_doubt(mcp_server *server)
+{
+    int is_at_work = server->in_flight.count > 0 || server->errands.count > 0 ||
+                     server->questions != NULL || server->has_tasks;
+    if (server->phase == PHASE_READY && server->protocol == NULL && !is_at_work) {
+        ask_again(server);
     }
 }
 

@@ -314,6 +314,8 @@ void upstream_handshake_renew(mcp_server *server);
 void upstream_handshake_timeout(mcp_server *server);
 /* Begin anew if the server has said too late that it is modern, and nobody needs it as it is. */
 void upstream_handshake_mend(mcp_server *server);
+/* Begin anew unless it is at work: it has refused a request as one that speaks another revision does. */
+void upstream_handshake_doubt(mcp_server *server);
 void upstream_take_discovery(mcp_server *server, const patchbay_message *message);
 void upstream_take_initialization(mcp_server *server, const patchbay_message *message);
 void upstream_become_ready(mcp_server *server); /* the catalog is there */

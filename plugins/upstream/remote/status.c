@@ -15,6 +15,7 @@ enum {
     CODE_MISSING_CAPABILITY = -32021,
     CODE_UNSUPPORTED_VERSION = -32022,
     CODE_SERVER_ERROR = -32000,
+    CODE_INVALID_REQUEST = -32600,
 };
 
 /* An error object in an answer whose status is an error; it may lack the id. 0: there is none.
@@ -268,6 +269,16 @@ static int is_mere_words(const exchange *x, const patchbay_message *message)
            patchbay_json_get(message->error, "data").len == 0;
 }
 
+/* So refuses who speaks another revision now than when it was asked: it has been replaced. Modern
+ * servers have codes of their own; legacy ones use two for a request without a session. */
+static int is_of_another_era(const exchange *x, int64_t code)
+{
+    int is_modern = x->remote->server.era == ERA_MODERN;
+    return x->status == 400 && x->role == ROLE_OTHER &&
+           (code == CODE_UNSUPPORTED_VERSION || (!is_modern && code == CODE_HEADER_MISMATCH) ||
+            (is_modern && (code == CODE_SERVER_ERROR || code == CODE_INVALID_REQUEST)));
+}
+
 void answer_give_status(exchange *x)
 {
     mcp_server *server = &x->remote->server;
@@ -276,9 +287,13 @@ void answer_give_status(exchange *x)
     int is_reply;
     if (scan_error(x, &message, &code, &is_reply) && x->kind == EXCHANGE_REQUEST &&
         !is_mere_words(x, &message)) {
+        int is_doubtful = is_of_another_era(x, code);
         answer_take(x, &message);
         if (code == CODE_HEADER_MISMATCH && server->phase == PHASE_READY) {
             upstream_list_read(server, PATCHBAY_TOOLS); /* what is mirrored may have changed */
+        }
+        if (is_doubtful) {
+            upstream_handshake_doubt(server);
         }
         return;
     }

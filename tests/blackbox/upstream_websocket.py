@@ -644,6 +644,7 @@ class Failing(WebSocketTest):
             (1001, "restart", "closed the connection with 1001: restart"),
             (1011, "überlastet", "closed the connection with 1011: überlastet"),
             (4401, "x" * 123, "closed the connection with 4401: xxx"),
+            (1011, " a\r\nb\x1b[31m\x9b", "closed the connection with 1011: a b [31m"),
         ):
             with self.subTest(code):
                 self.each(lambda x, c=code, r=reason: x.peer.close(c, r), words, code=code)

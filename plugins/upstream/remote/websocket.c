@@ -92,11 +92,13 @@ static void end_conversation(ws_connection *connection, const ws_frames_end *end
                                                    : CAUSE_FAILURE);
     } else if (!duplex_retry_as_legacy(&remote->server)) {
         char code[16] = "";
+        char words[sizeof end->text];
+        upstream_quote(patchbay_str_of(end->text), words, sizeof words);
         if (end->code != 0) {
             (void)snprintf(code, sizeof code, " with %d", end->code);
         }
         end_with(remote, CAUSE_FAILURE, "server \"%s\" closed the connection%s%s%s",
-                 remote->server.name, code, end->text[0] != '\0' ? ": " : "", end->text);
+                 remote->server.name, code, words[0] != '\0' ? ": " : "", words);
     }
 }
 

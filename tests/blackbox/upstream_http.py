@@ -228,22 +228,23 @@ class Sessions(Upstreams):
         self.assertEqual(client.call("up__echo").error, {"code": -32000, "message": "the browser session crashed"})
         self.assertEqual((len(upstream.of("tools/call")), len(upstream.of("initialize"))), (1, 1))
 
-    def test_as_the_older_sdk_says_it(self):
-        upstream = self.upstream()
-        client = self.start(upstream)
-        client.names()
-        good = upstream.call
-
-        def call(x):
-            if x.headers["mcp-session-id"] == "session-1":
-                said = {"code": -32000, "message": "Bad Request: No valid session ID provided"}
-                x.status(400, json.dumps({"jsonrpc": "2.0", "id": None, "error": said}))
-            else:
-                good(x)
-
-        upstream.on["tools/call"] = call
-        self.assertEqual(json.loads(self.text(client.call("up__echo", {"n": 2}))), {"n": 2})
-        self.assertEqual(len(upstream.of("initialize")), 2)
+    def test_as_older_sdks_say_it(self):
+        words = "Bad Request: No valid session ID provided"
+        for name, body in (
+            ("for Node", json.dumps({"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": words}})),
+            ("for Python", words),
+            ("for Python, later", json.dumps({"jsonrpc": "2.0", "id": "server-error", "error": {"code": -32600, "message": words}})),
+        ):
+            with self.subTest(name):
+                upstream = self.upstream()
+                client = self.start(upstream)
+                client.names()
+                good = upstream.call
+                upstream.on["tools/call"] = lambda x, body=body, good=good: (
+                    x.status(400, body) if x.headers["mcp-session-id"] == "session-1" else good(x)
+                )
+                self.assertEqual(json.loads(self.text(client.call("up__echo", {"n": 2}))), {"n": 2})
+                self.assertEqual(len(upstream.of("initialize")), 2)
 
     def test_a_server_that_forgets_every_session(self):
         upstream = self.upstream()

@@ -223,15 +223,18 @@ static void take_refusal(exchange *x)
     }
 }
 
-/* Servers made with the older SDKs say it with 400, an error of their own, and the word. */
+/* Servers made with older SDKs say it with 400 and the word: that for Node with an error of its own,
+ * that for Python with text alone (`code` 0), or with an invalid request. */
 static int says_session(const exchange *x, int64_t code)
 {
-    static const char WORD[] = "session";
-    if (x->status != 400 || code != CODE_SERVER_ERROR || x->text.len < sizeof WORD) {
+    const char *word = code == CODE_SERVER_ERROR ? "session" : "session id";
+    size_t len = strlen(word);
+    if (x->status != 400 ||
+        (code != CODE_SERVER_ERROR && code != CODE_INVALID_REQUEST && code != 0)) {
         return 0;
     }
-    for (size_t i = 0; i + sizeof WORD - 1 <= x->text.len; i++) {
-        if (strncasecmp(x->text.ptr + i, WORD, sizeof WORD - 1) == 0) {
+    for (size_t i = 0; i + len <= x->text.len; i++) {
+        if (strncasecmp(x->text.ptr + i, word, len) == 0) {
             return 1;
         }
     }

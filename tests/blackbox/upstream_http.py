@@ -493,6 +493,21 @@ class Modern(Upstreams):
         self.assertIn("up__more", client.names())
         self.assertEqual(streams[0].params["notifications"], {"toolsListChanged": True})
 
+    def test_a_listen_that_is_refused_is_no_sign_of_another_server(self):
+        """-32600 with 400 is what a server of the other era says of a call; else the hub would ask, and listen, again and again."""
+        upstream = self.modern_server()
+        held = []
+        upstream.on["subscriptions/listen"] = held.append
+        client = self.start(upstream)
+        client.names()
+        upstream.wait_until(lambda: held, "the stream")
+        upstream.on["subscriptions/listen"] = lambda x: x.error(-32600, "No streams here", status=400)
+        held[0].error(-32600, "No streams here", status=400)
+        client.hub.wait_log("refuses subscriptions/listen")
+        for n in range(3):
+            self.assertEqual(json.loads(self.text(client.call("up__echo", {"n": n}))), {"n": n})
+        self.assertEqual(len(upstream.of("server/discover")), 1)
+
     def test_a_listen_stream_that_breaks_is_opened_again(self):
         upstream = self.modern_server()
         streams = self.listening(upstream)

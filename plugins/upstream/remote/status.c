@@ -273,11 +273,12 @@ static int is_mere_words(const exchange *x, const patchbay_message *message)
 }
 
 /* So refuses who speaks another revision now than when it was asked: it has been replaced. Modern
- * servers have codes of their own; legacy ones use two for a request without a session. */
+ * servers have codes of their own; legacy ones use two for a request without a session. Only what a
+ * client asks is a sign: what the hub asks by itself, it would ask again after each beginning. */
 static int is_of_another_era(const exchange *x, int64_t code)
 {
     int is_modern = x->remote->server.era == ERA_MODERN;
-    return x->status == 400 && x->role == ROLE_OTHER &&
+    return x->status == 400 && x->call.id != 0 &&
            (code == CODE_UNSUPPORTED_VERSION || (!is_modern && code == CODE_HEADER_MISMATCH) ||
             (is_modern && (code == CODE_SERVER_ERROR || code == CODE_INVALID_REQUEST)));
 }

@@ -356,30 +356,28 @@ static size_t add_names(const hub_config_key *keys, const char **names, size_t c
     return count;
 }
 
-/* The key in front of it, when it has no value: what comes next was probably meant for it. */
-static const hub_node *empty_before(const hub_node *node)
+/* Whether a key has nothing behind it, not so much as "null", in YAML that is indented: what comes next
+ * was probably meant for it. */
+static bool is_left_empty(const hub_node *node)
 {
-    const hub_node *before = node->parent->first;
-    while (before != node && before->next != node) {
-        before = before->next;
-    }
-    return before != node && before->kind == HUB_NODE_NULL ? before : NULL;
+    return node->kind == HUB_NODE_NULL && node->span.from == node->span.to &&
+           !node->parent->span.is_flow;
 }
 
-static hub_err unknown_key(hub_config_reader *reader, const hub_node *node,
+/* `before` is the key in front of it, or NULL. */
+static hub_err unknown_key(hub_config_reader *reader, const hub_node *node, const hub_node *before,
                            const hub_config_key *keys, const hub_config_key *more)
 {
     const char *names[SUGGESTIONS] = {NULL};
     (void)add_names(more, names, add_names(keys, names, 0));
     hub_str nearest = hub_str_nearest(hub_str_of(node->key), names);
-    const hub_node *empty = empty_before(node);
     char hint[MESSAGE_BYTES] = "";
     if (nearest.len > 0) {
         (void)snprintf(hint, sizeof hint, "; did you mean \"" HUB_STR_FMT "\"?",
                        HUB_STR_ARG(nearest));
-    } else if (empty != NULL) {
+    } else if (before != NULL && is_left_empty(before)) {
         (void)snprintf(hint, sizeof hint, "; \"%s\" above is empty: indent what belongs to it",
-                       empty->key);
+                       before->key);
     }
     if (reader->is_foreign) {
         return hub_config_warn(reader, node, "unknown key, ignored%s", hint);
@@ -401,11 +399,13 @@ hub_err hub_config_read_map_of(hub_config_reader *reader, const hub_node *node,
         return hub_config_wrong(reader, node, "a map");
     }
     hub_err err = HUB_OK;
+    const hub_node *before = NULL;
     for (const hub_node *child = node->first; err == HUB_OK && child != NULL; child = child->next) {
         const hub_config_key *row = hub_config_find_key(keys, hub_str_of(child->key));
         row = row != NULL ? row : hub_config_find_key(more, hub_str_of(child->key));
         err = is_known(reader, row) ? hub_config_read_value(reader, child, row, target)
-                                    : unknown_key(reader, child, keys, more);
+                                    : unknown_key(reader, child, before, keys, more);
+        before = child;
     }
     return err;
 }

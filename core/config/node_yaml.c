@@ -196,30 +196,41 @@ static hub_err on_event(yaml_reader *reader, const yaml_event_t *event)
     }
 }
 
+static const char INDENT[] = ": indent the line like its neighbours";
+
 /* What libyaml finds when a line is indented wrongly, or a text wants quotes, and what to do. */
 static const struct {
     const char *problem;
     const char *advice;
 } ADVICE[] = {
-    {"did not find expected key", ": indent the line like its neighbours"},
-    {"did not find expected '-' indicator", ": indent the line like its neighbours"},
+    {"did not find expected key", INDENT},
+    {"did not find expected '-' indicator", INDENT},
     {"mapping values are not allowed in this context",
      ": indent the line like its neighbours, and quote a text with \": \" in it"},
     {"could not find expected ':'", ": wanted KEY: VALUE"},
 };
 
+static bool begins_line(hub_str text, size_t at)
+{
+    while (at > 0 && text.ptr[at - 1] == ' ') {
+        at--;
+    }
+    return at == 0 || text.ptr[at - 1] == '\n';
+}
+
 static const char *advice_for(yaml_reader *reader, const char *problem)
 {
-    const yaml_parser_t *parser = &reader->parser;
+    size_t at = offset_of(reader, &reader->parser.problem_mark) - reader->skipped;
     if (strcmp(problem, "found character that cannot start any token") == 0) {
-        hub_str rest = hub_str_from(reader->text, offset_of(reader, &parser->problem_mark) -
-                                                      (uint32_t)reader->skipped);
-        return hub_str_starts(rest, HUB_STR("\t")) ? ": it is a tab: indent with spaces"
-                                                   : ": put the value in quotes";
+        return hub_str_starts(hub_str_from(reader->text, at), HUB_STR("\t"))
+                   ? ": it is a tab: indent with spaces"
+                   : ": put the value in quotes";
     }
     for (size_t i = 0; i < sizeof ADVICE / sizeof ADVICE[0]; i++) {
         if (strcmp(problem, ADVICE[i].problem) == 0) {
-            return ADVICE[i].advice;
+            return ADVICE[i].advice == INDENT && !begins_line(reader->text, at)
+                       ? ": put all of the value in quotes"
+                       : ADVICE[i].advice;
         }
     }
     return "";

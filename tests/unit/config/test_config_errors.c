@@ -27,6 +27,8 @@ static const broken NOT_YAML[] = {
      "neighbours, and quote a text with \": \" in it"},
     {"toolsets:\n  a: {module: x}\n   b: {module: y}", HUB_EPARSE,
      "m.yaml:3: not valid YAML: did not find expected key: indent the line like its neighbours"},
+    {"hub:\n  name: \"x\" y", HUB_EPARSE,
+     "m.yaml:2: not valid YAML: did not find expected key: put all of the value in quotes"},
     {"hub:\n  name: a\n  nonsense\nlog:", HUB_EPARSE,
      "m.yaml:4: not valid YAML: could not find expected ':': wanted KEY: VALUE"},
     {"# \xc3\xa4\nhub:\n  name: @x", HUB_EPARSE,

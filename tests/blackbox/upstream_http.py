@@ -508,6 +508,34 @@ class Modern(Upstreams):
             self.assertEqual(json.loads(self.text(client.call("up__echo", {"n": n}))), {"n": n})
         self.assertEqual(len(upstream.of("server/discover")), 1)
 
+    def test_calls_that_are_refused_for_their_own_sake(self):
+        """So refuses a server of the other era, too: it is asked what it speaks, and less and less often while that is the same."""
+        upstream = self.modern_server()
+        upstream.on["tools/call"] = lambda x: x.error(-32600, "No such thing", status=400)
+        client = self.start(upstream)
+        client.names()
+        for n in range(20):
+            self.assertEqual(client.call("up__echo", {"n": n}).code, -32600)
+        self.assertLessEqual(len(upstream.of("server/discover")), 1 + 4)  # after 1, 3, 7 and 15 calls
+
+    def test_a_refused_call_ends_no_other_request(self):
+        upstream = self.modern_server(capabilities={"tools": {}, "resources": {"subscribe": True}})
+        more = {"ttlMs": 0, "cacheScope": "public"}
+        upstream.on["resources/list"] = lambda x: x.result(upstream.complete(resources=[{"uri": "a:b", "name": "b"}], **more))
+        upstream.on["tools/call"] = lambda x: x.error(-32600, "No such thing", status=400)
+        held = []
+        upstream.on["subscriptions/listen"] = held.append
+        client = self.start(upstream)
+        client.names()
+        request_id = client.send("resources/subscribe", {"uri": "a:b"})
+        x = upstream.wait("subscriptions/listen")
+        self.assertEqual(client.call("up__echo").code, -32600)
+        x.stream()
+        params = {"_meta": {META + "subscriptionId": x.message["id"]}, "notifications": x.params["notifications"]}
+        x.event({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": params})
+        self.assertEqual(client.hub.response(request_id).result, {})
+        self.assertEqual(len(upstream.of("server/discover")), 1)
+
     def test_a_listen_stream_that_breaks_is_opened_again(self):
         upstream = self.modern_server()
         streams = self.listening(upstream)

@@ -292,9 +292,16 @@ void upstream_handshake_mend(mcp_server *server)
 
 void upstream_handshake_doubt(mcp_server *server)
 {
-    int is_at_work = server->in_flight.count > 0 || server->errands.count > 0 ||
-                     server->questions != NULL || server->has_tasks;
-    if (server->phase == PHASE_READY && server->protocol == NULL && !is_at_work) {
+    if (server->doubted_era != server->era) {
+        server->doubted_era = server->era;
+        server->vain_doubts = 0;
+        server->doubtful_calls = 0;
+    }
+    server->doubtful_calls++;
+    if (server->phase == PHASE_READY && server->protocol == NULL && !upstream_is_at_work(server) &&
+        server->doubtful_calls >= 1u << server->vain_doubts) {
+        server->vain_doubts += server->vain_doubts < PROBE_DOUBLINGS;
+        server->doubtful_calls = 0;
         ask_again(server);
     }
 }

@@ -70,11 +70,16 @@ static void feel(mcp_server *server)
 
 /* ---- needed? ------------------------------------------------------------------------------- */
 
-int upstream_is_needed(const mcp_server *server)
+int upstream_is_at_work(const mcp_server *server)
 {
     return server->in_flight.count > 0 || server->errands.count > 0 ||
-           server->discoverers.count > 0 || server->held != NULL || server->watched != NULL ||
+           server->discoverers.count > 0 || server->held != NULL || server->subscribing > 0 ||
            server->questions != NULL || server->has_tasks;
+}
+
+int upstream_is_needed(const mcp_server *server)
+{
+    return upstream_is_at_work(server) || server->watched != NULL;
 }
 
 /* It is started again when somebody needs it. */

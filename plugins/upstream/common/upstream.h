@@ -183,6 +183,13 @@ struct mcp_server {
     patchbay_timer *again;  /* to read lists again */
     patchbay_timer *hand;   /* to the next turn, in which the hub reads more of a list */
     uint64_t started_ms;
+
+    /* What it was taken for when it last refused a call as one of the other era does; how often it was asked
+     * again for that, and spoke the same; and how many calls it has refused so since. */
+    upstream_era doubted_era;
+    uint32_t vain_doubts;
+    uint32_t doubtful_calls;
+
     uint32_t connection;   /* how many there have been */
     uint32_t last_request; /* number of the last request of our own */
 
@@ -299,7 +306,9 @@ int upstream_health_init(mcp_server *server); /* 0: out of memory */
 void upstream_health_fini(mcp_server *server);
 void upstream_health_begin(mcp_server *server); /* it is ready */
 void upstream_health_end(mcp_server *server);
-int upstream_is_needed(const mcp_server *server); /* by anybody */
+/* Whether somebody waits for an answer; or needs it at all, be it for what it may tell. */
+int upstream_is_at_work(const mcp_server *server);
+int upstream_is_needed(const mcp_server *server);
 
 /* The hub wants it to stop if it is not (patchbay/rest). */
 void upstream_rest(mcp_server *server, patchbay_call call, const patchbay_request *request);
@@ -314,7 +323,8 @@ void upstream_handshake_renew(mcp_server *server);
 void upstream_handshake_timeout(mcp_server *server);
 /* Begin anew if the server has said too late that it is modern, and nobody needs it as it is. */
 void upstream_handshake_mend(mcp_server *server);
-/* Begin anew unless it is at work: it has refused a request as one that speaks another revision does. */
+/* It has refused a call as one that speaks another revision does: begin anew, unless it is at work. Less and
+ * less often while it speaks the same: then it refuses such calls for reasons of its own. */
 void upstream_handshake_doubt(mcp_server *server);
 void upstream_take_discovery(mcp_server *server, const patchbay_message *message);
 void upstream_take_initialization(mcp_server *server, const patchbay_message *message);

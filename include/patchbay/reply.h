@@ -145,11 +145,16 @@ static inline void patchbay_reply_again_(const patchbay_tool_call *call)
 }
 
 /* The host cannot pass on what was replied, and has failed the call: say where it is wrong. */
-static inline void patchbay_reply_refused_(const patchbay_tool_call *call, patchbay_str json)
+static inline void patchbay_reply_refused_(const patchbay_tool_call *call, int32_t status,
+                                           patchbay_str json)
 {
     char text[128];
-    size_t at = patchbay_json_fault(json);
-    if (at == SIZE_MAX) {
+    int is_json = status == PATCHBAY_RESULT || status == PATCHBAY_RPC_ERROR;
+    size_t at = is_json ? patchbay_json_fault(json) : SIZE_MAX;
+    if (!is_json) {
+        (void)snprintf(text, sizeof text, "replied with status %ld, which there is not",
+                       (long)status);
+    } else if (at == SIZE_MAX) {
         (void)snprintf(text, sizeof text, "gave an answer that the hub refuses: see plugin.fault");
     } else {
         (void)snprintf(text, sizeof text, "gave an answer that is not valid JSON at byte %lu%s",
@@ -166,10 +171,10 @@ static inline void patchbay_finish_(patchbay_tool_call *call, int32_t status, pa
         patchbay_reply_again_(call);
         return;
     }
-    /* Refused only when the hub has completed the call already: cancelled, or timed out. */
+    /* Any other refusal is none of the handler's: cancelled, timed out, closing. */
     if (call->toolset->api->finish(call->toolset->host, call->id, status, json) ==
         PATCHBAY_EINVAL) {
-        patchbay_reply_refused_(call, json);
+        patchbay_reply_refused_(call, status, json);
     }
     patchbay_end_reply_(call);
 }

@@ -67,6 +67,12 @@ class Replies(Compiled):
         self.assertSays(self.client.hub.wait_log("plugin.fault"), "toolset=t")
         self.assertEqual(self.client.call("t__good").result["content"][0]["text"], "good")
 
+    def test_a_reply_with_a_status_that_there_is_not(self):
+        self.assertSays(self.client.call("t__strange").result["content"][0]["text"], "unknown status")
+        line = self.client.hub.wait_log('the handler of \\"strange\\"')
+        self.assertSays(line, "status 42")
+        self.assertNotIn("JSON", line)
+
     def test_a_reply_of_another_thread_after_cancellation(self):
         call = self.client.send_call("t__thread", meta={"progressToken": "p"})
         self.client.hub.wait_until(lambda: self.client.hub.notifications("notifications/progress"), "the thread")

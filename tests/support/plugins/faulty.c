@@ -82,12 +82,18 @@ static void leave_open(patchbay_tool_call *call)
     patchbay_reply(call);
 }
 
+static void reply_strangely(patchbay_tool_call *call)
+{
+    patchbay_reply_error(call, 42, "%s", "no status of the SDK");
+}
+
 static const patchbay_tool TOOLS[] = {
     {.name = "good", .handler = good},
     {.name = "twice", .handler = twice},
     {.name = "forget", .handler = forget},
     {.name = "late", .handler = reply_late},
     {.name = "unclosed", .handler = leave_open},
+    {.name = "strange", .handler = reply_strangely},
     {.name = "thread", .handler = reply_from_thread, .flags = PATCHBAY_NONBLOCKING},
 };
 enum { TOOL_COUNT = sizeof TOOLS / sizeof TOOLS[0] };

@@ -210,14 +210,18 @@ static hub_err write_files(connecting *at, const hub_file_change *change)
     }
     const char *folder = hub_file_folder(at->file, at->arena);
     hub_err err = folder != NULL ? hub_file_make_folder(folder, &at->why) : HUB_ENOMEM;
-    bool is_copied = err == HUB_OK && change->seen.inode != 0 && wants_backup(at);
-    if (is_copied) {
+    bool is_copied = false;
+    if (err == HUB_OK && change->seen.inode != 0 && wants_backup(at)) {
         err = hub_file_replace_private(at->backup, hub_buf_str(&at->before), &at->why);
+        is_copied = err == HUB_OK;
     }
     if (err == HUB_OK) {
         err = at->was_made ? remove_file(at, change) : hub_file_replace(at->file, change, &at->why);
     }
-    if (err == HUB_OK ? at->options->removes : is_copied) {
+    if (err != HUB_OK && is_copied && at->has_backup) { /* it is what it was */
+        hub_error none;
+        (void)!hub_file_replace_private(at->backup, hub_buf_str(&at->old), &none);
+    } else if (err == HUB_OK ? at->options->removes : is_copied) {
         (void)unlink(at->backup); /* it may not be there */
     }
     return err;

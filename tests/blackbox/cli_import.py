@@ -284,14 +284,32 @@ class Programs(HubTest):
         self.manifest.write_text('{"toolsets": {}}')
         file = self.put("cursor")
         file.write_text("{}")
-        # The copy fits into 64 bytes, and the new file does not.
+        self.connect_on_a_full_disk(file)
+        self.assertEqual(os.listdir(file.parent), ["mcp.json"])
+        self.assertEqual(file.read_text(), "{}")
+
+    def connect_on_a_full_disk(self, file):
+        """A copy of few bytes fits, and the new file does not."""
         command = ["prlimit", "--fsize=64", hub_binary(), "connect", "cursor", "--config", self.manifest]
         done = subprocess.run(command, cwd=self.home, env=hub_environment(self.home, {}), restore_signals=False,  # SIGXFSZ stays ignored
                               capture_output=True, text=True, timeout=TIMEOUT, check=False)
         self.assertEqual(done.returncode, CONFIG, done.stderr)
         self.assertSays(done.stderr, str(file), "file too large")
-        self.assertEqual(os.listdir(file.parent), ["mcp.json"])
-        self.assertEqual(file.read_text(), "{}")
+
+    def test_a_full_disk_with_a_copy_that_was_there(self):
+        """It stays what it was, be it that the new copy could not be made, or the file."""
+        self.manifest.write_text('{"toolsets": {}}')
+        file = self.put("cursor")
+        file.write_text("{}")
+        self.run_on("connect", "cursor")
+        names = sorted(os.listdir(file.parent))
+        copy = file.parent / names[1]
+        self.assertEqual((len(names), copy.read_text()), (2, "{}"))
+        for own in ('{"mcpServers": {"patchbay": {"command": "x"}}}', '{"mcpServers": {"patchbay": {"command": "%s"}}}' % ("x" * 64)):
+            file.write_text(own)
+            self.connect_on_a_full_disk(file)
+            self.assertEqual((sorted(os.listdir(file.parent)), file.read_text()), (names, own))
+            self.assertEqual(copy.read_text(), "{}")
 
     def test_which_manifest_is_meant(self):
         """One that is not there is refused, and the folder's, which other commands read, is spoken of."""

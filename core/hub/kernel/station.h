@@ -69,9 +69,9 @@ enum {
     HUB_ON_STATE = 0x2,   /* params.requestState or params.inputResponses */
     HUB_ON_CAPABLE = 0x4, /* a modern client that declares something that it can do */
     HUB_ON_LEVEL = 0x8,   /* a modern client that wants log messages */
-    HUB_ON_OUTPUT =
-        0x40, /* a tool whose outputSchema its client is not shown; and on the way back, a
-                           * tool's result of a server that is newer than its client */
+    /* A tool whose outputSchema its client is not shown; and on the way back, a tool's result of a server
+     * that is newer than its client. */
+    HUB_ON_OUTPUT = 0x40,
     /* On the way back: */
     HUB_ON_TYPED = 0x10,     /* a result of another type than "complete" */
     HUB_ON_RPC_ERROR = 0x20, /* a JSON-RPC error */

@@ -538,7 +538,8 @@ int cli_options_read(int argc, char **argv, const cli_command *command, cli_opti
             return EXIT_USAGE;
         }
     }
-    if (ret_options->owner != NULL && !cli_is_principal(ret_options->owner)) {
+    const char *owner = ret_options->owner; /* "": the hub itself, which has logins, too */
+    if (owner != NULL && owner[0] != '\0' && !cli_is_principal(owner)) {
         return EXIT_USAGE;
     }
     return finish(ret_options, command);

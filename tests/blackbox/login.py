@@ -221,10 +221,13 @@ class CommandLine(LoginTest):
         self.log_in(toolsets)
         self.assertEqual(end("logout", 0, "--principal", "token:ann"), {"toolset": "up", "principal": "token:ann", "revoked": False, "reason": "there is no login"})
         self.assertEqual(count(), 1, "it is another's")
+        self.assertEqual(end("logout", 0, "--principal", "")["principal"], "")
+        self.assertEqual(count(), 0, "the hub's own, as the list shows it")
+        self.log_in(toolsets)
         other = {"up": {"url": "http://127.0.0.1:1/mcp"}}
         (self.home / "patchbay.json").write_text(json.dumps(patient({"toolsets": other}), indent=1))
         self.assertEqual(end("revoke", 0, toolsets=other)["revoked"], True)
-        self.assertEqual(len(auth.revoked), 2)
+        self.assertEqual(len(auth.revoked), 3)
 
     def test_a_server_that_revokes_nothing(self):
         auth, upstream = self.servers()

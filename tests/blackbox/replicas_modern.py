@@ -18,6 +18,7 @@ defaults
     mode http
     option abortonclose
     timeout connect 30s
+    timeout check 60s
     timeout client 300s
     timeout server 300s
 frontend front

@@ -36,6 +36,10 @@ async function startEverything(transport) {
     };
 }
 
+/** What the server says of its progress. The server asks for roots a moment after its start; when a call of a modern client is
+ * asked instead, that client tells of its own round by the same way, without a total. */
+const ofServer = (tell) => (one) => one.total !== undefined && tell(one);
+
 const FEATURES = {
     async 'list and call'(peer) {
         const names = (await peer.list('tools')).map(({ name }) => name);
@@ -51,7 +55,7 @@ const FEATURES = {
     async progress(peer) {
         const seen = [];
         const controller = new AbortController();
-        const onprogress = ({ progress }) => seen.push(progress) === 2 && controller.abort('enough');
+        const onprogress = ofServer(({ progress }) => seen.push(progress) === 2 && controller.abort('enough'));
         const options = { signal: controller.signal, onprogress };
         const call = peer.call('everything__trigger-long-running-operation', { duration: 60, steps: 600 }, options);
         await assert.rejects(within(call, 'two steps'), /enough/);
@@ -59,7 +63,7 @@ const FEATURES = {
     },
     async cancelling(peer) {
         const controller = new AbortController();
-        const options = { signal: controller.signal, onprogress: () => controller.abort('enough') };
+        const options = { signal: controller.signal, onprogress: ofServer(() => controller.abort('enough')) };
         const call = peer.call('everything__trigger-long-running-operation', { duration: 60, steps: 600 }, options);
         await assert.rejects(within(call, 'the end of the cancelled call'), /enough/);
     },

@@ -164,11 +164,20 @@ static inline int32_t patchbay_set_list_(patchbay_toolset *toolset, uint32_t kin
     return result;
 }
 
-/* Say that an entry of a table lacks something: "resource number 2 has no name". */
+/* What an entry of a table lacks: "resource number 2 has no name". `address` is its URI, called `key`.
+ * NULL: nothing. */
 static inline const char *patchbay_lacks_(char *text, size_t size, const char *entry, size_t index,
-                                          const char *what)
+                                          const char *key, const char *address, const char *name,
+                                          int has_handler)
 {
-    (void)snprintf(text, size, "%s number %lu has no %s", entry, (unsigned long)index + 1, what);
+    const char *lack = address == NULL ? key
+                       : name == NULL  ? "name"
+                       : !has_handler  ? "handler"
+                                       : NULL;
+    if (lack == NULL) {
+        return NULL;
+    }
+    (void)snprintf(text, size, "%s number %lu has no %s", entry, (unsigned long)index + 1, lack);
     return text;
 }
 
@@ -197,12 +206,9 @@ static inline int32_t patchbay_set_resources(patchbay_toolset *toolset,
         const patchbay_resource *entry = &resources[i];
         patchbay_out_text(&list, i > 0 ? "," : "");
         patchbay_resource_json_(&list, entry);
-        const char *lack = entry->uri == NULL       ? "uri"
-                           : entry->name == NULL    ? "name"
-                           : entry->handler == NULL ? "handler"
-                                                    : NULL;
-        if (problem == NULL && lack != NULL) {
-            problem = patchbay_lacks_(text, sizeof text, "resource", i, lack);
+        if (problem == NULL) {
+            problem = patchbay_lacks_(text, sizeof text, "resource", i, "uri", entry->uri,
+                                      entry->name, entry->handler != NULL);
         }
     }
     if (problem == NULL) {
@@ -241,13 +247,11 @@ static inline int32_t patchbay_set_templates(patchbay_toolset *toolset,
         const patchbay_resource_template *entry = &templates[i];
         patchbay_out_text(&list, i > 0 ? "," : "");
         patchbay_template_json_(&list, entry);
-        const char *lack = entry->uri_template == NULL ? "uri_template"
-                           : entry->name == NULL       ? "name"
-                           : entry->handler == NULL    ? "handler"
-                                                       : NULL;
-        if (problem == NULL && lack != NULL) {
-            problem = patchbay_lacks_(text, sizeof text, "resource template", i, lack);
-        } else if (problem == NULL && !patchbay_is_template_(entry->uri_template, &list)) {
+        if (problem == NULL) {
+            problem = patchbay_lacks_(text, sizeof text, "resource template", i, "uri_template",
+                                      entry->uri_template, entry->name, entry->handler != NULL);
+        }
+        if (problem == NULL && !patchbay_is_template_(entry->uri_template, &list)) {
             (void)snprintf(text, sizeof text,
                            "uri_template \"%.100s\": only {name} and {+name} are known, 16 at most",
                            entry->uri_template);
@@ -287,9 +291,9 @@ static inline int32_t patchbay_set_prompts(patchbay_toolset *toolset,
     for (size_t i = 0; i < count; i++) {
         patchbay_out_text(&list, i > 0 ? "," : "");
         patchbay_prompt_json_(&list, &prompts[i]);
-        if (problem == NULL && (prompts[i].name == NULL || prompts[i].handler == NULL)) {
-            problem = patchbay_lacks_(text, sizeof text, "prompt", i,
-                                      prompts[i].name == NULL ? "name" : "handler");
+        if (problem == NULL) { /* a prompt's name is its address */
+            problem = patchbay_lacks_(text, sizeof text, "prompt", i, "name", prompts[i].name,
+                                      prompts[i].name, prompts[i].handler != NULL);
         }
     }
     if (problem == NULL) {
